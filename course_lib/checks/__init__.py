@@ -1,0 +1,56 @@
+"""What "right" means: one module per lesson, and the small engine under them."""
+
+import inspect
+import pkgutil
+from difflib import get_close_matches
+from importlib import import_module
+
+from course_lib.checks.card import card_rows
+from course_lib.checks.judging import judge
+from course_lib.checks.result import Result
+
+LESSONS = [import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
+EXERCISES = {exercise.name: exercise for lesson in LESSONS for exercise in lesson.EXERCISES}
+
+
+def check(answer, name=None):
+    """Is this answer to an exercise right, and if not, which thought was behind it?
+
+    answer:  the function or class itself
+    name:    the exercise; by default the name the answer was defined with
+    returns: a Result, already shown: passed, mistake, message, and verified, which is your own code once it is
+             right and the course's until then
+
+    A wrong or missing answer is never an exception: the card says what is wrong and where.
+    """
+    name = name or getattr(answer, "__name__", None)
+    exercise = EXERCISES.get(name) if isinstance(name, str) else None
+    if exercise is None:
+        result = _refused(_no_such_exercise(name), None)
+    elif not callable(answer) or inspect.isclass(answer) != inspect.isclass(exercise.verified):
+        result = _refused(_wrong_kind(exercise, answer), exercise.verified)
+    else:
+        verdict = judge(exercise, answer)
+        right = verdict.status == "right"
+        result = Result(verdict.status, verdict.mistake, card_rows(verdict), answer if right else exercise.verified)
+    result.show()
+    return result
+
+
+def _refused(says, verified):
+    return Result("wrong", None, [("", "✗ " + says)], verified)
+
+
+def _no_such_exercise(name):
+    if name is None or name == "<lambda>":
+        return 'This answer has no name: say which exercise it is for, as in check(answer, "reweight").'
+    near = get_close_matches(str(name), EXERCISES, n=1)
+    return f"There is no exercise named {name!r}." + (f" Did you mean {near[0]!r}?" if near else
+                                                     " Its names are: " + ", ".join(EXERCISES) + ".")
+
+
+def _wrong_kind(exercise, answer):
+    wanted = "class" if inspect.isclass(exercise.verified) else "function"
+    got = "a class" if inspect.isclass(answer) else "a function" if callable(answer) else f"of type {type(answer).__name__}"
+    hint = " Hand over the function itself, without calling it." if not callable(answer) and wanted == "function" else ""
+    return f"{exercise.name} is to be a {wanted}, and this is {got}.{hint}"

@@ -1,0 +1,168 @@
+"""One question to an answer: call it with these tensors, and note all that can be seen from outside.
+
+Nothing here, nor in the judge, looks into the source, the globals or the closure of an answer. A Call is plain
+data and so is a Reply: an answer in another process can be asked the same way.
+"""
+
+import contextlib
+import io
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from course_lib.checks.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What is asked: arguments by position, and the circumstances.
+
+    A function is called with args. A module is first built with `build`, given `weights` by name and put
+    in train or eval mode.
+    """
+
+    args: tuple
+    special: str = ""  # what is unusual about this call, in a learner's words
+    gradients: bool = False  # also ask for the gradients of a fixed mix of the outputs
+    strided: bool = False  # hand over the same values with unusual strides
+    on_gpu: bool = False  # behave as if the arguments were on a GPU
+    build: tuple | None = None
+    weights: dict | None = None
+    train: bool = False
+
+    def in_float64(self):
+        """The same question with twice the precision: what the truth is computed from."""
+        return replace(self, args=_map_float(self.args, torch.Tensor.double),
+                       weights=self.weights and {k: w.double() for k, w in self.weights.items()},
+                       strided=False, on_gpu=False)
+
+    @property
+    def dtype(self):
+        """The floating-point type of the arguments; float32 where none of them is floating."""
+        floats = [t for t in (*self.args, *(self.weights or {}).values()) if _is_float(t)]
+        return floats[0].dtype if floats else torch.float32
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back. `form` is "tensor", "tuple" or, in words, the wrong kind of thing that was returned."""
+
+    outputs: tuple = ()
+    form: str = ""
+    args_after: tuple = ()
+    gradients: dict | None = None  # by argument position or weight name; None where nothing arrives
+    parameters: tuple = ()  # names of a module's registered parameters
+    error: tuple | None = None  # (type, message)
+    printed: str = ""
+
+
+def ask(candidate, call):
+    """Put `call` to `candidate`, a function or a module class, in this process."""
+    args = tuple(_copy(a, call.strided) for a in call.args)
+    leaves = {i: a for i, a in enumerate(args) if call.gradients and _is_float(a)}
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    # A copy of each leaf goes in: writing into it is then seen as a change of the argument, not as a torch error.
+    handed = tuple(a.clone(memory_format=torch.preserve_format) if i in leaves else a for i, a in enumerate(args))
+    parameters = ()
+    stdout = io.StringIO()
+    with _nothing_else_changes(), contextlib.redirect_stdout(stdout):
+        try:
+            if call.build is not None:
+                candidate = _build(candidate, call)
+                parameters = tuple(name for name, _ in candidate.named_parameters())
+                leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
+            with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
+                returned = candidate(*handed)
+            outputs, form = _read(returned)
+            if gpu and any(gpu.on_host(t) for t in outputs):
+                raise LostDevice("the result is on the CPU although the arguments are not")
+            gradients = _gradients(outputs, leaves) if call.gradients else None
+        except (Exception, SystemExit) as error:
+            return Reply(error=(type(error).__name__, _one_line(error)), parameters=parameters,
+                         printed=stdout.getvalue())
+    return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in handed),
+                 gradients, parameters, None, stdout.getvalue())
+
+
+def _build(cls, call):
+    """Construct the module, hand it our weights by name, and set its mode."""
+    module = cls(*call.build).to(call.dtype)
+    own = dict(module.named_parameters())
+    for name, weight in (call.weights or {}).items():
+        if name not in own:
+            raise AttributeError(f"it has no registered parameter named {name}")
+        if own[name].shape != weight.shape:
+            raise AttributeError(f"its {name} has shape {tuple(own[name].shape)}, not {tuple(weight.shape)}")
+        with torch.no_grad():
+            own[name].copy_(weight)
+    return module.train(call.train)
+
+
+def _gradients(outputs, leaves):
+    """Gradients of a fixed, uneven mix of all outputs, so that no two entries can cancel unseen."""
+    outputs = [t for t in outputs if t.requires_grad]
+    if not outputs:
+        return dict.fromkeys(leaves)
+    total = sum((t * _uneven(t)).sum() for t in outputs)
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    return dict(zip(leaves, found, strict=True))
+
+
+def _uneven(t):
+    return torch.arange(t.numel(), dtype=t.dtype).mul(1.7).add(0.3).cos().reshape(t.shape)
+
+
+def _read(returned):
+    """Sort what was returned into tensors, or say what it is instead."""
+    if isinstance(returned, torch.Tensor):
+        return (returned,), "tensor"
+    if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
+        return returned, "tuple"
+    names = {type(None): "None", np.ndarray: "a numpy array", list: "a list", float: "a Python number",
+             int: "a Python number", tuple: "a tuple that holds more than tensors"}
+    return (), names.get(type(returned), f"an object of type {type(returned).__name__}")
+
+
+@contextlib.contextmanager
+def _nothing_else_changes():
+    """Whatever an answer does to random states, default dtype or gradient mode ends with the call."""
+    numpy_state, python_state, dtype = np.random.get_state(), random.getstate(), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.manual_seed(0)
+            yield
+    finally:
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+        torch.set_default_dtype(dtype)
+
+
+def _is_float(value):
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _map_float(args, change):
+    return tuple(change(a) if _is_float(a) else a for a in args)
+
+
+def _copy(value, strided):
+    """A copy of a tensor; where strided, one whose elements lie in memory in another order, with gaps."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if not strided or value.dim() == 0:
+        return value.detach().clone()
+    gaps = value.detach().movedim(-1, 0).repeat_interleave(2, dim=-1) if value.dim() > 1 \
+        else value.detach().repeat_interleave(2)
+    return gaps[..., ::2].movedim(0, -1)
+
+
+def _detached(value):
+    return value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def _one_line(error):
+    return " ".join(str(error).split())

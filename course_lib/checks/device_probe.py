@@ -1,0 +1,59 @@
+"""Would this code work on a GPU? Asked on a machine that has none.
+
+On a GPU, a tensor made without `device=` is on the CPU, and mixing it with the arguments fails. Here everything
+is on the CPU, so we keep a list of the tensors that would not be on the GPU and raise where torch would.
+"""
+
+import contextlib
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+FACTORIES = {torch.zeros, torch.ones, torch.empty, torch.full, torch.tensor, torch.arange, torch.linspace, torch.eye,
+             torch.rand, torch.randn, torch.randint, torch.randperm, torch.from_numpy, torch.as_tensor, torch.Tensor,
+             torch.tril_indices, torch.triu_indices}
+NUMPY = {torch.Tensor.numpy, torch.Tensor.__array__}
+INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}  # an index may stay on the CPU
+MOVES = {torch.Tensor.to, torch.Tensor.type_as, torch.Tensor.cuda}
+COPIES = {torch.Tensor.copy_}
+
+
+class LostDevice(RuntimeError):
+    """The answer leaves the device of its arguments."""
+
+
+@contextlib.contextmanager
+def pretend_inputs_are_on_a_gpu():
+    """Within the block, raise LostDevice where the same code would fail for arguments on a GPU."""
+    with _Pretence() as pretence:
+        yield pretence
+
+
+class _Pretence(TorchFunctionMode):
+    def __init__(self):
+        super().__init__()
+        self._host = {}  # id -> tensor: kept alive, so that no id is used twice
+
+    def on_host(self, tensor):
+        return id(tensor) in self._host
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        host = [t for t in tensors if self.on_host(t)]
+        device = [t for t in tensors if not self.on_host(t)]
+        if func in NUMPY and device:
+            raise LostDevice("numpy cannot read a tensor that is on a GPU")
+        if any(t.dim() > 0 for t in host) and device and func not in INDEXING | COPIES | MOVES:
+            raise LostDevice("a tensor made without device= meets one that is on the device of the arguments")
+        result = func(*args, **kwargs)
+        made_on_host = func in FACTORIES and kwargs.get("device") is None and not device
+        stays_on_host = host and not device and func not in MOVES
+        if func is torch.Tensor.__getitem__:
+            made_on_host, stays_on_host = False, bool(self.on_host(args[0]))
+        if made_on_host or stays_on_host:
+            for tensor in tree_leaves(result):
+                if isinstance(tensor, torch.Tensor):
+                    self._host[id(tensor)] = tensor
+        return result

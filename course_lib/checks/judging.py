@@ -1,0 +1,299 @@
+"""The engine of every check: ask an answer the exercise's questions and say what its replies show.
+
+An exercise brings an oracle nobody here wrote (or a loop, or a theorem), arguments to ask with, its classic
+mistakes as tiny wrong answers, and properties to fall back on. The first call whose reply differs from the
+truth decides; the mistake whose replies are the same as the answer's, call after call, names the cause.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+from course_lib.checks.asking import Call, Reply, ask
+
+ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relative to the largest value expected
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What "right" means for one exercise.
+
+    A function is judged by `oracle(*args)`. For a module, `build` makes constructor arguments from a size and the
+    truth is `oracle(weights, build, *args)`, with weights named as in `verified`.
+    """
+
+    name: str
+    lesson: str
+    asked: str
+    verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
+    oracle: Callable
+    examples: tuple  # the smallest arguments at which something can be seen, easy to read
+    sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
+    make: Callable  # make(generator, *size) -> args in float32
+    mistakes: tuple
+    properties: tuple = ()
+    extremes: tuple = ()  # large arguments whose scores are exact in float32
+    square_size: tuple = ()  # a size whose square root is exact, for judging in float64
+    build: Callable | None = None  # build(*size) -> constructor arguments
+    calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
+
+    @property
+    def mistake_names(self):
+        return tuple(mistake_name(m) for m in self.mistakes)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How one reply differs from the truth. `cause` is set where the difference itself says what is wrong."""
+
+    call: Call
+    kind: str
+    says: str
+    truth: Reply
+    reply: Reply
+    index: tuple | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the engine found: `status` is "right", "wrong" or "unanswered"."""
+
+    exercise: Exercise
+    status: str
+    calls: tuple = ()
+    failure: Failure | None = None
+    mistakes: tuple = field(default=())  # the classic mistakes it cannot be told from
+    broken: tuple = ()  # sentences of properties that fail, where no mistake fits
+
+    @property
+    def mistake(self):
+        """The id of the classic mistake that was recognised, or None."""
+        if self.mistakes:
+            return mistake_name(self.mistakes[0])
+        return self.failure.cause if self.failure else None
+
+
+def mistake_name(wrong):
+    """The id of a classic mistake: the name of its tiny wrong implementation, with dashes."""
+    return wrong.__name__.replace("_", "-")
+
+
+def judge(exercise, candidate, seed=0, ask=ask):
+    """Ask every question; stop nowhere but at the first call that has no answer at all."""
+    with torch.inference_mode(False), torch.device("cpu"):
+        return _judge(exercise, candidate, seed, ask)
+
+
+def _judge(exercise, candidate, seed, ask):
+    calls = questions(exercise, seed)
+    failures, replies = [], []
+    for call in calls:
+        reply = ask(candidate, call)
+        replies.append(reply)
+        if reply.error and reply.error[0] == "NotImplementedError":
+            return Verdict(exercise, "unanswered", calls)
+        failure = compare(truth(exercise, call), reply, call)
+        if failure:
+            failures.append(failure)
+    if not failures:
+        return Verdict(exercise, "right", calls)
+    first = failures[0]
+    shown = first if first.call in calls[: len(exercise.examples)] else min(
+        (f for f in failures if f.kind == first.kind), key=_size)
+    if first.cause:
+        return Verdict(exercise, "wrong", calls, shown)
+    fitting = tuple(m for m in exercise.mistakes if _behaves_as(m, calls, replies, first.call))
+    broken = () if fitting else tuple(
+        says for says, holds in exercise.properties if not _holds(holds, candidate, seed, ask))
+    return Verdict(exercise, "wrong", calls, shown, fitting, broken)
+
+
+def questions(exercise, seed=0):
+    """All calls of an exercise, the smallest and plainest first; the random ones follow from the seed."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def made(size, **circumstances):
+        build = exercise.build(*size) if exercise.build else None
+        weights = random_weights(exercise.verified(*build), generator) if exercise.build else None
+        return Call(exercise.make(generator, *size), build=build, weights=weights, **circumstances)
+
+    size, square = exercise.sizes[0], exercise.square_size or exercise.sizes[0]
+    first = made(size)
+    calls = [Call(args) for args in exercise.examples] + [first] + [made(s) for s in exercise.sizes[1:]]
+    calls += [Call(args, "large values") for args in exercise.extremes]
+    calls += [made(size, special="gradients", gradients=True),
+              made(square, special="float64").in_float64(),
+              made(size, special="arguments not contiguous in memory", strided=True),
+              made(size, special="arguments on a GPU", on_gpu=True)]
+    calls += exercise.calls(generator) if exercise.calls else []
+    return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
+
+
+def random_weights(module, generator):
+    """A value for every parameter of a module, far from its initial one: gains at 1 and biases at 0 hide mistakes."""
+    return {name: torch.randn(p.shape, generator=generator) / p.shape[-1] ** 0.5 + 0.1
+            for name, p in module.named_parameters()}
+
+
+def truth(exercise, call):
+    """The oracle's reply, computed in float64."""
+    call = call.in_float64()
+    if call.build is None:
+        return ask(exercise.oracle, call)
+    weights = {name: w.requires_grad_(call.gradients) for name, w in call.weights.items()}
+    return ask(lambda *args: exercise.oracle(weights, call.build, *args),
+               Call(call.args, gradients=call.gradients))
+
+
+def tolerance(dtype):
+    """The relative error allowed: ROUNDINGS times the rounding error of the dtype (2.4e-5 for float32)."""
+    return ROUNDINGS * torch.finfo(dtype).eps
+
+
+def compare(true, reply, call):
+    """The first way in which a reply differs from the truth, or None."""
+
+    def failure(kind, says, index=None, cause=None):
+        return Failure(call, kind, says, true, reply, index, cause)
+
+    if reply.error:
+        if reply.error[0] == "LostDevice":
+            return failure("device", f"On a GPU this would fail: {reply.error[1]}.", cause="cpu-only")
+        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}")
+    if reply.form != true.form:
+        return _wrong_form(failure, true, reply)
+    if len(reply.outputs) != len(true.outputs):
+        return failure("form", f"It returned {len(reply.outputs)} tensors instead of {len(true.outputs)}.")
+    for expected, got in zip(true.outputs, reply.outputs, strict=True):
+        if got.shape != expected.shape:
+            return failure("shape", f"Its shape is {tuple(got.shape)} instead of {tuple(expected.shape)}.")
+        dtype = call.dtype if expected.is_floating_point() else expected.dtype
+        if got.dtype != dtype:
+            return failure("dtype", f"Its dtype is {_name(got.dtype)} instead of {_name(dtype)}.", cause="wrong-dtype")
+        index = first_difference(expected, got)
+        if index is not None:
+            return failure("values", _how_values_differ(expected, got, index), index)
+    return _changed_arguments(failure, reply, call) or _wrong_gradients(failure, true, reply, call)
+
+
+def first_difference(expected, got, roundings=ROUNDINGS):
+    """The index of the first entry outside the tolerance, or None. NaN differs from everything."""
+    if not expected.is_floating_point():
+        wrong = expected != got
+    else:
+        allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
+        wrong = ~((expected - got.to(expected.dtype)).abs() <= allowed)
+    where = wrong.nonzero()
+    return tuple(where[0].tolist()) if len(where) else None
+
+
+def _wrong_form(failure, true, reply):
+    wanted = "one tensor" if true.form == "tensor" else f"a tuple of {len(true.outputs)} tensors"
+    got = {"tensor": "one tensor", "tuple": f"a tuple of {len(reply.outputs)} tensors"}.get(reply.form, reply.form)
+    causes = {"None": "returns-nothing", "a numpy array": "leaves-torch"}
+    hint = " Is the `return` missing?" if reply.form == "None" else ""
+    return failure("form", f"It returned {got} instead of {wanted}.{hint}", cause=causes.get(reply.form))
+
+
+def _how_values_differ(expected, got, index):
+    if not torch.isfinite(got).all() and torch.isfinite(expected).all():
+        bad = "NaN" if got.isnan().any() else "infinity"
+        return f"It contains {bad}."
+    return f"The first difference is at index {list(index)}: expected {number(expected[index])}, got {number(got[index])}."
+
+
+def _changed_arguments(failure, reply, call):
+    for i, (before, after) in enumerate(zip(call.args, reply.args_after, strict=True)):
+        if isinstance(before, torch.Tensor) and not _same(before, after):
+            return failure("arguments", f"It changed its argument {{{i}}}: work on a new tensor.",
+                           cause="changes-arguments")
+    return None
+
+
+def _wrong_gradients(failure, true, reply, call):
+    for which, expected in (true.gradients or {}).items():
+        got = reply.gradients.get(which)
+        if expected is None:
+            continue
+        if got is None:
+            return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way "
+                           "(.detach(), .data, .item(), numpy, torch.no_grad).", cause="cuts-gradient")
+        index = first_difference(expected, got)
+        if index is not None:
+            return failure("gradients", f"The values are right, but the gradient for {{{which}}} is not: part of "
+                           "the computation is cut off from it.", index, cause="cuts-gradient")
+    return None
+
+
+def _behaves_as(mistake, calls, replies, first):
+    """Does this wrong implementation reply just as the answer did, to every plain call and to the first that failed?"""
+    return all(_alike(ask(mistake, call), reply) for call, reply in zip(calls, replies, strict=True)
+               if call is first or not (call.special and call.special != "large values"))
+
+
+def _alike(one, other):
+    if one.error or other.error:
+        return bool(one.error and other.error) and one.error[0] == other.error[0]
+    if one.form != other.form or len(one.outputs) != len(other.outputs):
+        return False
+    return all(a.shape == b.shape and a.dtype == b.dtype and _values_alike(a, b)
+               for a, b in zip(one.outputs, other.outputs, strict=True))
+
+
+def _values_alike(a, b):
+    """Equal within twice the tolerance; NaN and infinity must stand in the same places."""
+    finite = torch.isfinite(a) & torch.isfinite(b)
+    same_holes = torch.equal(torch.isfinite(a), torch.isfinite(b))
+    filler = torch.zeros((), dtype=a.dtype)
+    return same_holes and first_difference(torch.where(finite, a, filler), torch.where(finite, b, filler),
+                                           2 * ROUNDINGS) is None
+
+
+def _holds(property_, candidate, seed, ask):
+    """Does a property hold? Where the answer fails altogether, the property says nothing."""
+
+    def output(*args):
+        reply = ask(candidate, Call(args))
+        if reply.error or reply.form != "tensor":
+            raise _NoOutput
+        return reply.outputs[0]
+
+    try:
+        return bool(property_(output, torch.Generator().manual_seed(seed)))
+    except (_NoOutput, RuntimeError, IndexError):
+        return True
+
+
+class _NoOutput(Exception):
+    """The answer gave no tensor to look at."""
+
+
+def argument_names(exercise):
+    """The names of the arguments, as the exercise's contract has them."""
+    of = exercise.verified.forward if inspect.isclass(exercise.verified) else exercise.verified
+    return [name for name in inspect.signature(of).parameters if name != "self"]
+
+
+def number(value):
+    """A number as a learner would write it: four significant digits."""
+    value = value.item()
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _size(failure):
+    return sum(a.numel() for a in failure.call.args if isinstance(a, torch.Tensor))
+
+
+def _largest(tensor):
+    return tensor[torch.isfinite(tensor)].abs().max().item() if torch.isfinite(tensor).any() else 0.0
+
+
+def _same(before, after):
+    return before.shape == after.shape and torch.equal(before.nan_to_num(12345.0), after.to(before.dtype).nan_to_num(12345.0))
+
+
+def _name(dtype):
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,236 @@
+"""Lesson 04, versions 1 and 2: both judged by torch's own attention, with and without its scale."""
+
+import torch
+import torch.nn.functional as F
+
+from course_lib import attention
+from course_lib.checks.judging import Exercise
+
+
+def torch_attention(query, inputs, scale):
+    """torch's attention with a single query and the inputs as keys and values."""
+    return F.scaled_dot_product_attention(query[None, None], inputs[None], inputs[None], scale=scale)[0, 0]
+
+
+def unscaled(query, inputs):
+    return torch_attention(query, inputs, 1.0)
+
+
+def by_root_d(query, inputs):
+    return torch_attention(query, inputs, query.shape[0] ** -0.5)
+
+
+def mistakes_with(scale):
+    """The mistakes both versions share. They divide the scores by `scale(D)`, as the right answer does."""
+
+    def scores_of(query, inputs):
+        return inputs @ query / scale(query.shape[0])
+
+    def cosine(query, inputs):
+        """The vectors were brought to length one before the dot product: that is cosine similarity. The dot
+        product itself is asked for."""
+        return torch.softmax(F.normalize(inputs, dim=-1) @ F.normalize(query, dim=-1), 0) @ inputs
+
+    def distance(query, inputs):
+        """The scores are distances. The dot product is asked for: it grows where two vectors agree."""
+        return torch.softmax(-(inputs - query).norm(dim=-1) / scale(query.shape[0]), 0) @ inputs
+
+    def no_softmax(query, inputs):
+        """The scores were used as weights as they are. They have to go through a softmax first, so that they
+        are positive and sum to one."""
+        return scores_of(query, inputs) @ inputs
+
+    def sigmoid(query, inputs):
+        """Each score went through a sigmoid by itself. The weights have to compete and sum to one: that takes
+        a softmax."""
+        return torch.sigmoid(scores_of(query, inputs)) @ inputs
+
+    def divides_by_the_sum(query, inputs):
+        """The scores were divided by their sum, without the exponential. A negative score then gives a negative
+        weight: use a softmax."""
+        scores = scores_of(query, inputs)
+        return scores / scores.sum() @ inputs
+
+    def wrong_axis(query, inputs):
+        """The softmax ran over the wrong axis, where there is one score only: a softmax of one number is 1, so
+        the inputs were just added up."""
+        return torch.softmax(scores_of(query, inputs)[:, None], -1)[:, 0] @ inputs
+
+    def softmax_over_features(query, inputs):
+        """Products were not summed over D before the softmax: every feature got weights of its own. A dot product
+        is one number for each input."""
+        return (torch.softmax(inputs * query / scale(query.shape[0]), 0) * inputs).sum(0)
+
+    def returns_weights(query, inputs):
+        """These are the weights, (N,). They still have to mix the inputs into one vector (D,)."""
+        return torch.softmax(scores_of(query, inputs), 0)
+
+    def returns_scores(query, inputs):
+        """These are the scores, (N,). Softmax and the weighted sum are still missing."""
+        return scores_of(query, inputs)
+
+    def no_sum(query, inputs):
+        """Each input was multiplied by its weight, but they were not added up: (N, D) instead of (D,)."""
+        return torch.softmax(scores_of(query, inputs), 0)[:, None] * inputs
+
+    def averages(query, inputs):
+        """Every input counts the same here. The weights have to come from the scores."""
+        return inputs.mean(0)
+
+    def takes_the_largest(query, inputs):
+        """Only the input with the largest score was kept. Softmax lets every input count, each by its share."""
+        return inputs[(inputs @ query).argmax()]
+
+    def takes_the_opposite(query, inputs):
+        """The scores have the wrong sign: the inputs least like the query got the largest weights."""
+        return torch.softmax(-scores_of(query, inputs), 0) @ inputs
+
+    def adds_the_query(query, inputs):
+        """The query was added to the result. It only decides the weights; what is mixed are the inputs."""
+        return query + torch.softmax(scores_of(query, inputs), 0) @ inputs
+
+    def mixes_the_query(query, inputs):
+        """The weights went to the query instead of the inputs: since they sum to one, just the query comes out."""
+        return query * torch.softmax(scores_of(query, inputs), 0).sum()
+
+    def keeps_a_row_axis(query, inputs):
+        """The result is a matrix with one row, (1, D). A vector (D,) is asked for."""
+        return (torch.softmax(scores_of(query, inputs), 0) @ inputs)[None]
+
+    def ignores_the_query(query, inputs):
+        """The inputs were scored by themselves: the result is the same whatever the query asks."""
+        return torch.softmax(inputs.sum(-1) / scale(query.shape[0]), 0) @ inputs
+
+    def overflows(query, inputs):
+        """With large scores the exponential becomes infinite, and infinity divided by infinity is NaN. Use
+        torch.softmax, or subtract the largest score first: that changes no weight."""
+        weights = torch.exp(scores_of(query, inputs))
+        return weights / weights.sum() @ inputs
+
+    return (cosine, distance, no_softmax, sigmoid, divides_by_the_sum, wrong_axis, softmax_over_features,
+            returns_weights, returns_scores, no_sum, averages, takes_the_largest, takes_the_opposite, adds_the_query,
+            mixes_the_query, keeps_a_row_axis, ignores_the_query, overflows)
+
+
+def scaled(query, inputs):
+    """The scores were divided by √D. That is version 2; version 1 takes the dot products as they are."""
+    return by_root_d(query, inputs)
+
+
+def no_scale(query, inputs):
+    """The scores were not divided by √D, so the weights are sharper than they should be, and more so the wider
+    the vectors. How large does a dot product of D numbers get?"""
+    return unscaled(query, inputs)
+
+
+def scale_by_d(query, inputs):
+    """The scores were divided by D instead of √D. Their variance grows like D: by which factor does their
+    standard deviation grow?"""
+    return torch_attention(query, inputs, 1 / query.shape[0])
+
+
+def scale_by_n(query, inputs):
+    """The scores were divided by √N, the number of inputs. What makes a dot product large is its width D."""
+    return torch_attention(query, inputs, len(inputs) ** -0.5)
+
+
+def multiplies(query, inputs):
+    """The scores were multiplied by √D, which makes a large spread larger still. They have to be divided."""
+    return torch_attention(query, inputs, query.shape[0] ** 0.5)
+
+
+def fourth_root(query, inputs):
+    """The scores were divided by the fourth root of D. Where the root is spread over two factors, both have
+    to be divided: the query and the inputs."""
+    return torch_attention(query, inputs, query.shape[0] ** -0.25)
+
+
+def scales_the_weights(query, inputs):
+    """The division by √D came after the softmax: the weights no longer sum to one. Scale the scores."""
+    return unscaled(query, inputs) / query.shape[0] ** 0.5
+
+
+def scales_twice(query, inputs):
+    """The scores were scaled and the result was divided by √D once more. Once, before the softmax, is enough."""
+    return by_root_d(query, inputs) / query.shape[0] ** 0.5
+
+
+def standardises(query, inputs):
+    """The scores were divided by their own standard deviation. The scale is the constant √D: sure scores are to
+    stay sure, and flat ones flat."""
+    scores = inputs @ query
+    return torch.softmax(scores / scores.std(unbiased=False).clamp_min(1e-9), 0) @ inputs
+
+
+def hard_coded_8(query, inputs):
+    """The scores were divided by 8, which is √D for D = 64 only. Take the width from the query itself."""
+    return torch_attention(query, inputs, 1 / 8)
+
+
+def make(generator, N, D):
+    return torch.randn(D, generator=generator), torch.randn(N, D, generator=generator)
+
+
+def example(query, inputs):
+    return torch.tensor(query), torch.tensor(inputs)
+
+
+def weights_sum_to_one(output, generator):
+    query, inputs = make(generator, 5, 3)
+    return abs(output(query, torch.cat([inputs[:, :2], torch.ones(5, 1)], 1))[-1] - 1) < 1e-4
+
+
+def order_is_free(output, generator):
+    query, inputs = make(generator, 5, 3)
+    return torch.allclose(output(query, inputs.flip(0)), output(query, inputs), atol=1e-4)
+
+
+def stays_within_the_inputs(output, generator):
+    query, inputs = make(generator, 5, 3)
+    out = output(query, inputs)
+    return bool((out <= inputs.amax(0) + 1e-4).all() and (out >= inputs.amin(0) - 1e-4).all())
+
+
+def depends_on_the_query(output, generator):
+    query, inputs = make(generator, 5, 3)
+    return not torch.allclose(output(query, inputs), output(-query, inputs), atol=1e-4)
+
+
+PROPERTIES = (
+    ("The weights do not sum to one.", weights_sum_to_one),
+    ("The order of the inputs changes the result.", order_is_free),
+    ("The result lies outside the range of the inputs: it is not a mix of them.", stays_within_the_inputs),
+    ("The result does not depend on the query.", depends_on_the_query),
+)
+SHARED = dict(
+    lesson="04",
+    examples=(
+        example([2.0, 0.0, 0.0, 0.0], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 2.0]]),
+        example([1.0, 2.0, 0.0, -1.0], [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0], [2.0, 0.0, -1.0, 0.0]]),
+    ),
+    sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
+    square_size=(5, 4),
+    make=make,
+    extremes=(example([60.0, 0.0, 20.0, 0.0], [[40.0, 1.0, 0.0, 2.0], [40.0, 5.0, 0.0, 3.0], [0.0, 9.0, 30.0, 4.0]]),),
+    properties=PROPERTIES,
+)
+EXERCISES = (
+    Exercise(
+        name="dot_product_attention",
+        asked="the dot product of every input with the query, softmax over the N scores, and with these weights the "
+        "weighted sum of the inputs: one vector (D,).",
+        verified=attention.dot_product_attention,
+        oracle=unscaled,
+        mistakes=(scaled, scale_by_d, *mistakes_with(lambda D: 1.0)),
+        **SHARED,
+    ),
+    Exercise(
+        name="scaled_dot_product_attention_single",
+        asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
+        verified=attention.scaled_dot_product_attention_single,
+        oracle=by_root_d,
+        mistakes=(no_scale, scale_by_d, scale_by_n, multiplies, fourth_root, scales_the_weights, scales_twice,
+                  standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
+        **SHARED,
+    ),
+)

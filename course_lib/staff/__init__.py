@@ -1,0 +1,1 @@
+"""What authors and instructors run; no lesson imports it."""

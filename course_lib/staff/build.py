@@ -1,0 +1,175 @@
+"""Build every notebook from the lesson texts.
+
+    python -m course_lib.staff.build              all lessons whose text or code has changed
+    python -m course_lib.staff.build 04 02        these lessons
+    python -m course_lib.staff.build --check      say what is stale, write nothing, exit 1 if anything is
+"""
+
+import argparse
+import os
+import sys
+import time
+
+from course_lib.staff import syllabus
+from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, read_lesson
+from course_lib.staff.notebooks import code_fingerprint, compose, digest, execute, read, to_bytes
+
+REBUILD = "run python -m course_lib.staff.build {}"
+
+
+def main(arguments=None):
+    """Build or check; the exit status is 0 where everything is as it should be."""
+    options = _options(arguments)
+    lessons, problems = _read_all()
+    chosen = [lesson for lesson in lessons if not options.lessons or lesson.number in options.lessons]
+    unknown = set(options.lessons) - {lesson.number for lesson in lessons}
+    problems += [f"there is no lesson {n} in solutions/" for n in sorted(unknown)]
+    if problems:
+        return _report(problems)
+    if options.check:
+        stale = [line for lesson in chosen for line in what_is_stale(lesson)]
+        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons))
+    for lesson in chosen:
+        try:
+            print(f"{lesson.stem}: {build(lesson, options.overwrite)}", flush=True)
+        except LessonError as error:
+            problems.append(str(error))
+    if not problems:
+        syllabus.write(lessons)
+    return _report(problems)
+
+
+def build(lesson, overwrite=False):
+    """Write the two notebooks of a lesson, both or neither; say in a few words what was done."""
+    if not overwrite and (edited := edited_by_hand(lesson)):
+        raise LessonError(edited[0])
+    began = time.monotonic()
+    solution, blank = compose(lesson)
+    code = code_fingerprint(solution, lesson.number)
+    old = read(_solution_path(lesson))
+    done = "outputs kept"
+    if old is None or old.metadata.get("course", {}).get("code") != code or not _take_outputs(solution, old):
+        execute(solution, lesson)
+        done = f"executed in {time.monotonic() - began:.0f} s"
+    lesson_bytes = to_bytes(blank)
+    solution.metadata["course"] = {"code": code, "cells": digest(solution.cells), "lesson": digest(lesson_bytes)}
+    _write({_solution_path(lesson): to_bytes(solution), _lesson_path(lesson): lesson_bytes})
+    return done
+
+
+def what_is_stale(lesson):
+    """One line for each notebook of a lesson that is not what the build would write."""
+    hand = edited_by_hand(lesson)
+    if hand:
+        return hand
+    again = REBUILD.format(lesson.number)
+    solution, blank = compose(lesson)
+    old = read(_solution_path(lesson))
+    if old is None:
+        return [f"solutions/{lesson.stem}.ipynb is missing or is no notebook: {again}"]
+    lines = []
+    code = code_fingerprint(solution, lesson.number)
+    if not _take_outputs(solution, old):
+        lines.append(f"solutions/{lesson.stem}.ipynb is older than its text: {again}")
+    elif old.metadata["course"]["code"] != code:
+        lines.append(f"solutions/{lesson.stem}.ipynb has outputs of older code: {again}")
+    if not _lesson_path(lesson).exists() or _lesson_path(lesson).read_bytes() != to_bytes(blank):
+        lines.append(f"lessons/{lesson.stem}.ipynb is missing or older than its text: {again}")
+    return lines
+
+
+def edited_by_hand(lesson):
+    """One line for each notebook that is not what the last build wrote."""
+    built = read(_solution_path(lesson))
+    if built is None:
+        return []
+    record = built.metadata.get("course", {})
+    edited = []
+    if record.get("cells") != digest(built.cells):
+        edited.append("solutions")
+    if _lesson_path(lesson).exists() and record.get("lesson") != digest(_lesson_path(lesson).read_bytes()):
+        edited.append("lessons")
+    return [f"{folder}/{lesson.stem}.ipynb was edited by hand: move the edit to solutions/{lesson.stem}.py, then "
+            f"{REBUILD.format('--overwrite ' + lesson.number)}" for folder in edited]
+
+
+def _read_all():
+    """All lessons, and a line for every mistake in a text: nothing is written before all texts are sound."""
+    from course_lib.checks import EXERCISES
+
+    lessons, problems, owner = [], [], {}
+    for stem in lesson_stems():
+        try:
+            lesson = read_lesson(stem)
+            compose(lesson)
+        except LessonError as error:
+            problems.append(str(error))
+            continue
+        lessons.append(lesson)
+        for cell in lesson.cells:
+            if cell.answer:
+                name, where = cell.answer[1], lesson.where(cell)
+                if name in owner:
+                    problems.append(f"{where}: the exercise {name} stands already at {owner[name]}")
+                elif name not in EXERCISES or EXERCISES[name].lesson != lesson.number:
+                    problems.append(f"{where}: {name} has no check in course_lib/checks/lesson_{lesson.number}.py")
+                owner.setdefault(name, where)
+    return lessons, problems
+
+
+def _take_outputs(solution, old):
+    """Copy the outputs of the built notebook into the new one; False where their cells differ."""
+    same = [(c.cell_type, c.source, c.id) for c in solution.cells] == [
+        (c.cell_type, c.source, c.get("id")) for c in old.cells]
+    if same:
+        for new, built in zip(solution.cells, old.cells, strict=True):
+            if new.cell_type == "code":
+                new.outputs, new.execution_count = built.outputs, built.execution_count
+    return same
+
+
+def _strays(lessons):
+    known = {f"{lesson.stem}.ipynb" for lesson in lessons}
+    return [f"{path.relative_to(ROOT).as_posix()} has no text solutions/{path.stem}.py"
+            for folder in (SOLUTIONS, LESSONS) for path in sorted(folder.glob("*.ipynb")) if path.name not in known]
+
+
+def _write(files):
+    """Write all files or, where one cannot be written, none."""
+    partial = {}
+    try:
+        for path, data in files.items():
+            path.parent.mkdir(exist_ok=True)
+            partial[path] = path.with_suffix(".partial")
+            partial[path].write_bytes(data)
+        for path, new in partial.items():
+            os.replace(new, path)
+    except OSError as error:
+        for new in partial.values():
+            new.unlink(missing_ok=True)
+        raise LessonError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def _solution_path(lesson):
+    return SOLUTIONS / f"{lesson.stem}.ipynb"
+
+
+def _lesson_path(lesson):
+    return LESSONS / f"{lesson.stem}.ipynb"
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(prog="python -m course_lib.staff.build", description="Build the notebooks.")
+    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="a number, such as 04; all lessons without one")
+    parser.add_argument("--check", action="store_true", help="say what is stale and write nothing")
+    parser.add_argument("--overwrite", action="store_true", help="also replace notebooks that were edited by hand")
+    return parser.parse_args(arguments)
+
+
+def _report(lines):
+    print("\n".join(lines), end="\n" if lines else "", file=sys.stderr)
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""The map of the course, concept -> lesson -> cell -> proof: is it complete, and does the README say the same?"""
+
+import csv
+import re
+
+from course_lib.staff.lesson_text import ROOT
+
+MAP = ROOT / "course_lib" / "concepts.tsv"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
+
+
+def concepts():
+    """The rows of the map: id, lesson, cell, proof (an exercise or an asserted claim), concept."""
+    with MAP.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def gaps(lessons):
+    """One line for each concept of an existing lesson that the map cannot follow to a cell and a proof."""
+    lines = []
+    for lesson in lessons:
+        cells = {cell.metadata.get("name") for cell in lesson.cells}
+        proofs = set(lesson.exercises) | claims(lesson)
+        for row in concepts():
+            if row["lesson"] == lesson.number:
+                where = f"course_lib/concepts.tsv: {row['id']}"
+                if row["cell"] not in cells or not row["cell"]:
+                    lines.append(f"{where}: solutions/{lesson.stem}.py has no cell named {row['cell']!r}")
+                if row["proof"] not in proofs:
+                    lines.append(f"{where}: solutions/{lesson.stem}.py has no exercise or `assert {row['proof']}`")
+    return lines
+
+
+def claims(lesson):
+    """The names of the claims a lesson asserts: `assert name`."""
+    code = "\n".join(cell.source for cell in lesson.cells if cell.kind == "code")
+    return set(re.findall(r"^\s*assert (\w+)", code, re.M))
+
+
+def section(lessons):
+    """The README's map of lessons, from the map of concepts."""
+    lines = [BEGIN, "", "| lesson | minutes | exercises |", "|---|---|---|"]
+    for lesson in lessons:
+        minutes = re.search(r"(\d+) minutes", lesson.cells[0].source)
+        exercises = ", ".join(f"`{name}`" for name in lesson.exercises) or "none"
+        link = f"[{lesson.title}](lessons/{lesson.stem}.ipynb) ([solved](solutions/{lesson.stem}.ipynb))"
+        lines.append(f"| {link} | {minutes[1] if minutes else '?'} | {exercises} |")
+    lines += ["", "<details><summary>Everything each lesson teaches</summary>", ""]
+    for lesson in lessons:
+        taught = [row["concept"] for row in concepts() if row["lesson"] == lesson.number]
+        lines += [f"**{lesson.title}**", "", *(f"- {concept}" for concept in taught), ""]
+    return "\n".join([*lines, "</details>", "", END])
+
+
+def what_is_stale(lessons):
+    """One line for each gap in the map, and one if the README is behind it."""
+    lines = gaps(lessons)
+    if _with_section(lessons) != README.read_text(encoding="utf-8"):
+        lines.append("README.md: its map of lessons is out of date: run python -m course_lib.staff.build")
+    return lines
+
+
+def write(lessons):
+    """Bring the README's map of lessons up to date."""
+    README.write_text(_with_section(lessons), encoding="utf-8", newline="\n")
+
+
+def _with_section(lessons):
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + section(lessons) + after if rest else text
