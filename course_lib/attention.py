@@ -5,6 +5,7 @@ with weights that sum to one; what changes from version to version is how the we
 """
 
 import torch
+from torch import nn
 
 
 def weighted_sum(weights, x):
@@ -46,6 +47,29 @@ def additive_attention(query, inputs, W_q, W_x, v):
     return weights @ inputs  # (D_x,)
 
 
+def bahdanau_context(decoder_state, encoder_states, W_d, W_e, v, src_mask=None):
+    """Version 0 at work: what a decoder should read of each source sentence before it writes its next word.
+
+    decoder_state:  (B, H_d)     the decoder's state before the word
+    encoder_states: (B, T, H_e)  the encoder's states, one a source token
+    W_d:            (H_d, A)     projects the decoder state     (weights are stored as in, out)
+    W_e:            (H_e, A)     projects each encoder state
+    v:              (A,)         turns the hidden layer into one number
+    src_mask:       (B, T) bool  True at real tokens, False at padding; None where all are real
+    returns:        context (B, H_e), the weighted sum of the encoder states, and weights (B, T);
+                    padding has weight 0 and each row sums to one (every sentence has a real token)
+
+    Bahdanau, Cho and Bengio 2015, arXiv:1409.0473, equations 5 and 6.
+    """
+    hidden = torch.tanh((decoder_state @ W_d)[:, None] + encoder_states @ W_e)  # (B, T, A)
+    energies = hidden @ v  # (B, T)
+    if src_mask is not None:
+        energies = energies.masked_fill(~src_mask, torch.finfo(energies.dtype).min)
+    weights = torch.softmax(energies, dim=-1)  # (B, T)
+    context = (weights[:, None] @ encoder_states)[:, 0]  # (B, H_e)
+    return context, weights
+
+
 def dot_product_attention(query, inputs):
     """Version 1: the dot product scores each input for the query, and nothing is left to train.
 
@@ -72,3 +96,109 @@ def scaled_dot_product_attention_single(query, inputs):
     scores = inputs @ query / query.shape[-1] ** 0.5  # (N,), scaled: the only change
     weights = torch.softmax(scores, dim=-1)  # (N,)
     return weights @ inputs  # (D,)
+
+
+def attention_query_matrix(queries, inputs):
+    """Version 3: many queries at once, as the rows of a matrix.
+
+    queries: (M, D)
+    inputs:  (N, D)  as wide as the queries
+    returns: (M, D)  row m is version 2 for queries[m]: softmax(queries inputs^T / sqrt(D)) inputs
+
+    Vaswani et al. 2017, arXiv:1706.03762, equation 1, with the inputs as keys and as values.
+    """
+    scores = queries @ inputs.T / queries.shape[-1] ** 0.5  # (M, N)
+    weights = torch.softmax(scores, dim=-1)  # (M, N), every row sums to one
+    return weights @ inputs  # (M, D)
+
+
+def cross_attention(queries, inputs, W_k, W_v):
+    """Version 4: the inputs are compared as keys and mixed as values, two views of their own.
+
+    queries: (M, D_q)
+    inputs:  (N, D_x)
+    W_k:     (D_x, D_q)  makes keys, as wide as the queries      (weights are stored as in, out)
+    W_v:     (D_x, D_v)  makes values, as wide as you like
+    returns: (M, D_v)    softmax(queries keys^T / sqrt(D_q)) values
+
+    Vaswani et al. 2017, arXiv:1706.03762, equation 1 and section 3.2.3, "encoder-decoder attention".
+    """
+    keys, values = inputs @ W_k, inputs @ W_v  # (N, D_q), (N, D_v)
+    scores = queries @ keys.T / queries.shape[-1] ** 0.5  # (M, N)
+    weights = torch.softmax(scores, dim=-1)  # (M, N)
+    return weights @ values  # (M, D_v)
+
+
+def self_attention(x, W_q, W_k, W_v):
+    """Version 5: queries, keys and values are three views of the same tokens.
+
+    x:       (N, D_x)
+    W_q:     (D_x, D_k)  makes queries      (weights are stored as in, out)
+    W_k:     (D_x, D_k)  makes keys
+    W_v:     (D_x, D_v)  makes values
+    returns: (N, D_v)    softmax(x W_q (x W_k)^T / sqrt(D_k)) x W_v; every token sees every token
+
+    Vaswani et al. 2017, arXiv:1706.03762, equation 1 and section 3.2.3, "self-attention".
+    """
+    return cross_attention(x @ W_q, x, W_k, W_v)  # version 4, asked by its own inputs
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    """Versions 3 to 5 in a batch, with a mask that says who may see whom.
+
+    query:   (B, Tq, d)
+    key:     (B, Tk, d)
+    value:   (B, Tk, dv)
+    mask:    bool, broadcastable to (B, Tq, Tk); True = may attend; None where all may
+    returns: (B, Tq, dv)  softmax(query key^T / sqrt(d)) value; a masked key has weight 0.
+             A query that may attend to no key gets finite numbers without meaning, never NaN.
+
+    Vaswani et al. 2017, arXiv:1706.03762, equation 1; masking: section 3.2.3.
+    """
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, Tq, Tk)
+    if mask is not None:
+        # The smallest finite number, not -inf: a row of -inf alone has no softmax.
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1)  # (B, Tq, Tk)
+    return weights @ value  # (B, Tq, dv)
+
+
+class MultiHeadAttention(nn.Module):
+    """Version 6: several attentions side by side, each in a subspace of its own.
+
+    d_model:   width of queries, keys, values and outputs
+    num_heads: number of heads; each is d_head = d_model / num_heads wide
+    raises:    ValueError where num_heads does not divide d_model
+
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
+    """
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model = {d_model} cannot be split into {num_heads} heads of equal width")
+        self.num_heads = num_heads
+        self.d_head = d_model // num_heads
+        self.W_q = nn.Linear(d_model, d_model)
+        self.W_k = nn.Linear(d_model, d_model)
+        self.W_v = nn.Linear(d_model, d_model)
+        self.W_o = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        """Project, split into heads, attend in each, put the heads side by side, project.
+
+        query:   (B, Tq, d_model)
+        key:     (B, Tk, d_model)
+        value:   (B, Tk, d_model)
+        mask:    bool (Tq, Tk), (B, Tq, Tk) or (B, 1, Tk), the same for all heads; True = may attend.
+                 A masked key gets no weight; a query that may attend to no key stays finite.
+        returns: (B, Tq, d_model)
+        """
+        heads = (self.num_heads, self.d_head)
+        q = self.W_q(query).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tq, d_head)
+        k = self.W_k(key).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)
+        v = self.W_v(value).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
+        out = scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)
+        return self.W_o(out.transpose(1, 2).flatten(2))  # (B, Tq, d_model)

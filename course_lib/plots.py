@@ -39,4 +39,5 @@ def heat_map(axes, matrix, rows, columns, title="", numbers=True):
         for r, row in enumerate(matrix.tolist()):
             for c, value in enumerate(row):
                 dark = abs(value) > 0.6 * limit if signed else value < 0.6 * limit
-                axes.text(c, r, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=8)
+                ink = "white" if dark else "black"
+                axes.text(c, r, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=8)

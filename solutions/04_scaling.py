@@ -35,8 +35,8 @@ query = torch.tensor([2.0, 2, 0, 0])  # (D,)
 # Version 0 would now ask a small network: *how well does tea answer this wish?*
 # Is there a way to get a score with nothing to train?
 #
-# Multiply feature by feature, and add up. Where both are warm, the product is positive. Where one is warm and
-# the other cold, it is negative. **Before you run the cell**, work out tea's score on paper.
+# Lesson 02 compared words by their dot product: multiply feature by feature, and add up. Why not compare a wish and a
+# thing in the same way? **Before you run the cell**, work out tea's score on paper.
 
 # %%
 tea_score = 2 * 2 + 2 * 2 + 0 * 0 + 0 * 0
@@ -45,7 +45,7 @@ assert tea_is_eight
 tea_score
 
 # %% [markdown]
-# That is the **dot product**. All four scores at once are one matrix product.
+# All four dot products at once are one matrix product.
 
 # %%
 scores = inputs @ query  # (N,)
@@ -168,7 +168,7 @@ additive_numbers, dot_numbers = additive_scores()[1], dot_scores()[1]
 version_0_needs_d_times_the_memory = additive_numbers == D * dot_numbers
 assert version_0_needs_d_times_the_memory
 times_slower = seconds(additive_scores) / seconds(dot_scores)
-version_1_is_faster = times_slower > 2
+version_1_is_faster = times_slower > 2  # by far more as a rule
 assert version_1_is_faster
 print(f"numbers kept for the scores: {additive_numbers:,} against {dot_numbers:,}")
 print(f"version 0 takes {times_slower:.0f} times as long")
@@ -471,7 +471,7 @@ axis.loglog(rates, plain, "s--", label="version 1: as it is")
 axis.set(xlabel="learning rate", ylabel="error after 100 steps")
 axis.legend()
 plots.show(figure, "Error after 100 steps over six learning rates from 0.3 to 100. With the scale it falls below 0.01 "
-                   "from learning rate 1 on. Without, it stays above 0.01, is lowest near 3 and rises above 0.3 at 100.")
+                   "from learning rate 1 on. Without, it stays above 0.01, is lowest near 3 and passes 0.3 at 100.")
 
 # %%
 both_learn_something = min(plain) < 0.2
@@ -482,7 +482,7 @@ assert both_learn_something
 assert the_best_with_scale_beats_the_best_without
 assert with_scale_any_rate_from_1_on_will_do
 assert without_scale_large_rates_fail
-print("all four claims hold")
+the_best_with_scale_beats_the_best_without, with_scale_any_rate_from_1_on_will_do
 
 # %% [markdown]
 # The plain version *does* learn, and it is worth saying so: "it cannot train" would be too strong. But its best is

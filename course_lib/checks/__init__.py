@@ -9,8 +9,8 @@ from course_lib.checks.card import card_rows
 from course_lib.checks.judging import judge
 from course_lib.checks.result import Result
 
-LESSONS = [import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
-EXERCISES = {exercise.name: exercise for lesson in LESSONS for exercise in lesson.EXERCISES}
+LESSONS = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
+EXERCISES = {e.name: e for lesson in LESSONS for e in import_module(f"{__name__}.{lesson}").EXERCISES}
 
 
 def check(answer, name=None):
@@ -51,6 +51,6 @@ def _no_such_exercise(name):
 
 def _wrong_kind(exercise, answer):
     wanted = "class" if inspect.isclass(exercise.verified) else "function"
-    got = "a class" if inspect.isclass(answer) else "a function" if callable(answer) else f"of type {type(answer).__name__}"
-    hint = " Hand over the function itself, without calling it." if not callable(answer) and wanted == "function" else ""
-    return f"{exercise.name} is to be a {wanted}, and this is {got}.{hint}"
+    got = "class" if inspect.isclass(answer) else "function" if callable(answer) else "value"
+    return (f"{exercise.name} is to be a {wanted}, and this is a {got} ({type(answer).__name__}): "
+            f"hand over the {wanted} itself, without calling it.")

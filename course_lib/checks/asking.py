@@ -28,6 +28,8 @@ class Call:
     gradients: bool = False  # also ask for the gradients of a fixed mix of the outputs
     strided: bool = False  # hand over the same values with unusual strides
     on_gpu: bool = False  # behave as if the arguments were on a GPU
+    twice: bool = False  # call it again, write over what comes back, and see that the first result stays
+    must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
     train: bool = False
@@ -68,15 +70,16 @@ def ask(candidate, call):
     handed = tuple(a.clone(memory_format=torch.preserve_format) if i in leaves else a for i, a in enumerate(args))
     parameters = ()
     stdout = io.StringIO()
-    with _nothing_else_changes(), contextlib.redirect_stdout(stdout):
+    with undisturbed(), contextlib.redirect_stdout(stdout):
         try:
             if call.build is not None:
                 candidate = _build(candidate, call)
                 parameters = tuple(name for name, _ in candidate.named_parameters())
                 leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
             with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
-                returned = candidate(*handed)
-            outputs, form = _read(returned)
+                outputs, form = _read(candidate(*handed))
+                if call.twice:
+                    _write_over(_read(candidate(*handed))[0])
             if gpu and any(gpu.on_host(t) for t in outputs):
                 raise LostDevice("the result is on the CPU although the arguments are not")
             gradients = _gradients(outputs, leaves) if call.gradients else None
@@ -87,15 +90,19 @@ def ask(candidate, call):
                  gradients, parameters, None, stdout.getvalue())
 
 
+class UnregisteredWeight(AttributeError):
+    """A module does not have one of the weights its exercise names."""
+
+
 def _build(cls, call):
     """Construct the module, hand it our weights by name, and set its mode."""
     module = cls(*call.build).to(call.dtype)
     own = dict(module.named_parameters())
     for name, weight in (call.weights or {}).items():
         if name not in own:
-            raise AttributeError(f"it has no registered parameter named {name}")
+            raise UnregisteredWeight(f"it has no registered parameter named {name}")
         if own[name].shape != weight.shape:
-            raise AttributeError(f"its {name} has shape {tuple(own[name].shape)}, not {tuple(weight.shape)}")
+            raise UnregisteredWeight(f"its {name} has shape {tuple(own[name].shape)}, not {tuple(weight.shape)}")
         with torch.no_grad():
             own[name].copy_(weight)
     return module.train(call.train)
@@ -109,6 +116,12 @@ def _gradients(outputs, leaves):
     total = sum((t * _uneven(t)).sum() for t in outputs)
     found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
     return dict(zip(leaves, found, strict=True))
+
+
+def _write_over(outputs):
+    for t in outputs:
+        with torch.no_grad(), contextlib.suppress(RuntimeError):  # a tensor expanded from a smaller one
+            t.copy_(~t if t.dtype == torch.bool else t + 1)
 
 
 def _uneven(t):
@@ -127,15 +140,17 @@ def _read(returned):
 
 
 @contextlib.contextmanager
-def _nothing_else_changes():
-    """Whatever an answer does to random states, default dtype or gradient mode ends with the call."""
+def undisturbed():
+    """Whatever happens to random states, default dtype or gradient mode within the block ends with it."""
     numpy_state, python_state, dtype = np.random.get_state(), random.getstate(), torch.get_default_dtype()
+    torch_state = torch.get_rng_state()
     torch.set_default_dtype(torch.float32)
+    torch.default_generator.manual_seed(0)
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            torch.manual_seed(0)
+        with torch.enable_grad():
             yield
     finally:
+        torch.set_rng_state(torch_state)
         np.random.set_state(numpy_state)
         random.setstate(python_state)
         torch.set_default_dtype(dtype)

@@ -50,7 +50,7 @@ def as_html(rows, status):
 def _what_was_tried(verdict):
     plain = sum(not c.special for c in verdict.calls)
     special = dict.fromkeys(c.special for c in verdict.calls if c.special)
-    return f"{len(verdict.calls)} calls: {plain} at different sizes; {', '.join(special)}."
+    return f"{len(verdict.calls)} calls: {plain} of different sizes, then {', '.join(special)}."
 
 
 def _failure_rows(verdict: Verdict):
@@ -60,8 +60,8 @@ def _failure_rows(verdict: Verdict):
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
         rows += [("Expected", _outputs(failure.truth, failure.call.dtype)), ("Got", _outputs(failure.reply))]
     rows += [("What failed", _fill_in(failure.says, names))]
-    if failure.kind in ("values", "gradients") and failure.index is not None:
-        rows[-1] = ("What failed", rows[-1][1] + f" (Allowed: a relative error of {tolerance(failure.call.dtype):.1e}.)")
+    if failure.index is not None:
+        rows += [("Allowed", f"a relative error of {tolerance(failure.call.dtype):.1e}")]
     if failure.reply.printed.strip():
         rows += [("It printed", failure.reply.printed.strip()[:500])]
     for i, mistake in enumerate(verdict.mistakes):

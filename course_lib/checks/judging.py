@@ -7,11 +7,11 @@ truth decides; the mistake whose replies are the same as the answer's, call afte
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from course_lib.checks.asking import Call, Reply, ask
+from course_lib.checks.asking import Call, Reply, ask, undisturbed
 
 ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relative to the largest value expected
 
@@ -20,20 +20,20 @@ ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relat
 class Exercise:
     """What "right" means for one exercise.
 
-    A function is judged by `oracle(*args)`. For a module, `build` makes constructor arguments from a size and the
-    truth is `oracle(weights, build, *args)`, with weights named as in `verified`.
+    A function is judged by `oracle(*args)`. For a module, `build(*size)` makes constructor arguments and the truth
+    is `oracle(weights, build, *args)`, with weights named as in `verified`.
     """
 
     name: str
     lesson: str
     asked: str
     verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
-    oracle: Callable
+    oracle: Callable  # NaN in what it returns stands for "any finite number is right"
     examples: tuple  # the smallest arguments at which something can be seen, easy to read
     sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
     make: Callable  # make(generator, *size) -> args in float32
     mistakes: tuple
-    properties: tuple = ()
+    properties: tuple = ()  # pairs (sentence for when it fails, holds(output, generator))
     extremes: tuple = ()  # large arguments whose scores are exact in float32
     square_size: tuple = ()  # a size whose square root is exact, for judging in float64
     build: Callable | None = None  # build(*size) -> constructor arguments
@@ -82,8 +82,12 @@ def mistake_name(wrong):
 
 
 def judge(exercise, candidate, seed=0, ask=ask):
-    """Ask every question; stop nowhere but at the first call that has no answer at all."""
-    with torch.inference_mode(False), torch.device("cpu"):
+    """Ask all questions of an exercise, and say what the replies show.
+
+    candidate: whatever `ask` can put a Call to; by default a function or class of this process
+    seed:      decides the random arguments
+    """
+    with torch.inference_mode(False), torch.device("cpu"), undisturbed():
         return _judge(exercise, candidate, seed, ask)
 
 
@@ -106,8 +110,7 @@ def _judge(exercise, candidate, seed, ask):
     if first.cause:
         return Verdict(exercise, "wrong", calls, shown)
     fitting = tuple(m for m in exercise.mistakes if _behaves_as(m, calls, replies, first.call))
-    broken = () if fitting else tuple(
-        says for says, holds in exercise.properties if not _holds(holds, candidate, seed, ask))
+    broken = () if fitting else _broken_properties(exercise, candidate, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, fitting, broken)
 
 
@@ -126,8 +129,10 @@ def questions(exercise, seed=0):
     calls += [Call(args, "large values") for args in exercise.extremes]
     calls += [made(size, special="gradients", gradients=True),
               made(square, special="float64").in_float64(),
-              made(size, special="arguments not contiguous in memory", strided=True),
-              made(size, special="arguments on a GPU", on_gpu=True)]
+              made(size, special="arguments not contiguous in memory", strided=True)]
+    if any(isinstance(a, torch.Tensor) for a in first.args):
+        calls += [made(size, special="arguments on a GPU", on_gpu=True)]
+    calls += [made(size, special="train mode", train=True)] if exercise.build else []
     calls += exercise.calls(generator) if exercise.calls else []
     return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
 
@@ -139,7 +144,9 @@ def random_weights(module, generator):
 
 
 def truth(exercise, call):
-    """The oracle's reply, computed in float64."""
+    """The oracle's reply, computed in float64. NaN in it stands for "any finite number is right"."""
+    if call.must_raise:
+        return Reply()
     call = call.in_float64()
     if call.build is None:
         return ask(exercise.oracle, call)
@@ -159,9 +166,15 @@ def compare(true, reply, call):
     def failure(kind, says, index=None, cause=None):
         return Failure(call, kind, says, true, reply, index, cause)
 
+    if call.must_raise:
+        if reply.error and reply.error[0] in call.must_raise:
+            return None
+        return failure("error", f"It has to raise {' or '.join(call.must_raise)} here.", cause="no-error")
     if reply.error:
         if reply.error[0] == "LostDevice":
             return failure("device", f"On a GPU this would fail: {reply.error[1]}.", cause="cpu-only")
+        if reply.error[0] == "UnregisteredWeight":
+            return failure("weights", f"When weights were loaded into it, {reply.error[1]}.", cause="missing-weight")
         return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}")
     if reply.form != true.form:
         return _wrong_form(failure, true, reply)
@@ -180,12 +193,13 @@ def compare(true, reply, call):
 
 
 def first_difference(expected, got, roundings=ROUNDINGS):
-    """The index of the first entry outside the tolerance, or None. NaN differs from everything."""
+    """The index of the first entry outside the tolerance, or None. Where NaN is expected, any finite number will do."""
     if not expected.is_floating_point():
         wrong = expected != got
     else:
         allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
-        wrong = ~((expected - got.to(expected.dtype)).abs() <= allowed)
+        near = (expected - got.to(expected.dtype)).abs() <= allowed
+        wrong = ~torch.where(expected.isnan(), torch.isfinite(got), near)
     where = wrong.nonzero()
     return tuple(where[0].tolist()) if len(where) else None
 
@@ -193,16 +207,18 @@ def first_difference(expected, got, roundings=ROUNDINGS):
 def _wrong_form(failure, true, reply):
     wanted = "one tensor" if true.form == "tensor" else f"a tuple of {len(true.outputs)} tensors"
     got = {"tensor": "one tensor", "tuple": f"a tuple of {len(reply.outputs)} tensors"}.get(reply.form, reply.form)
-    causes = {"None": "returns-nothing", "a numpy array": "leaves-torch"}
-    hint = " Is the `return` missing?" if reply.form == "None" else ""
-    return failure("form", f"It returned {got} instead of {wanted}.{hint}", cause=causes.get(reply.form))
+    causes = {"None": "returns-nothing", "a numpy array": "leaves-torch", "a list": "leaves-torch",
+              "a Python number": "leaves-torch"}
+    cause = causes.get(reply.form)
+    hints = {"returns-nothing": " Is the `return` missing?", "leaves-torch": " Stay with torch from beginning to end."}
+    return failure("form", f"It returned {got} instead of {wanted}.{hints.get(cause, '')}", cause=cause)
 
 
 def _how_values_differ(expected, got, index):
-    if not torch.isfinite(got).all() and torch.isfinite(expected).all():
-        bad = "NaN" if got.isnan().any() else "infinity"
-        return f"It contains {bad}."
-    return f"The first difference is at index {list(index)}: expected {number(expected[index])}, got {number(got[index])}."
+    if got.is_floating_point() and not torch.isfinite(got[index]):
+        return f"It is {'NaN' if got[index].isnan() else 'infinite'} at index {list(index)}."
+    wanted, found = number(expected[index]), number(got[index])
+    return f"The first difference is at index {list(index)}: expected {wanted}, got {found}."
 
 
 def _changed_arguments(failure, reply, call):
@@ -229,7 +245,7 @@ def _wrong_gradients(failure, true, reply, call):
 
 
 def _behaves_as(mistake, calls, replies, first):
-    """Does this wrong implementation reply just as the answer did, to every plain call and to the first that failed?"""
+    """Does this wrong implementation reply as the answer did, to every plain call and to the first that failed?"""
     return all(_alike(ask(mistake, call), reply) for call, reply in zip(calls, replies, strict=True)
                if call is first or not (call.special and call.special != "large values"))
 
@@ -252,11 +268,23 @@ def _values_alike(a, b):
                                            2 * ROUNDINGS) is None
 
 
-def _holds(property_, candidate, seed, ask):
-    """Does a property hold? Where the answer fails altogether, the property says nothing."""
+def _broken_properties(exercise, candidate, replies, seed, ask):
+    """What can be said of a wrong answer that is no classic mistake."""
+    outputs = [reply.outputs[0] for reply in replies if reply.outputs]
+    if len(outputs) > 1 and all(torch.equal(outputs[0].double(), o.double()) for o in outputs[1:]):
+        return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
+    return tuple(says for says, holds in exercise.properties if not property_holds(holds, exercise, candidate, seed, ask))
+
+
+def property_holds(property_, exercise, candidate, seed, ask):
+    """Does a property hold? Where the answer fails altogether, the property says nothing.
+
+    It is called with output(*args), which for a module is one module of the first size, and a generator.
+    """
+    model = next((c for c in questions(exercise, seed) if c.build), Call(()))
 
     def output(*args):
-        reply = ask(candidate, Call(args))
+        reply = ask(candidate, replace(model, args=args, special="", gradients=False))
         if reply.error or reply.form != "tensor":
             raise _NoOutput
         return reply.outputs[0]
@@ -280,7 +308,7 @@ def argument_names(exercise):
 def number(value):
     """A number as a learner would write it: four significant digits."""
     value = value.item()
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # + 0.0: no "-0"
 
 
 def _size(failure):
@@ -292,7 +320,7 @@ def _largest(tensor):
 
 
 def _same(before, after):
-    return before.shape == after.shape and torch.equal(before.nan_to_num(12345.0), after.to(before.dtype).nan_to_num(12345.0))
+    return before.shape == after.shape and before.dtype == after.dtype and torch.equal(before, after)
 
 
 def _name(dtype):

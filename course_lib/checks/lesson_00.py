@@ -65,6 +65,28 @@ def forgets_the_last(weights, x):
     return weights[:-1] @ x[:-1]
 
 
+def swaps_the_factors(weights, x):
+    """The factors stand in the wrong order: in x @ weights the row length D meets the N weights. Which product has N
+    meet N?"""
+    return x @ weights
+
+
+def misses_an_axis(weights, x):
+    """Without an axis of their own the weights were lined up with the features. weights[:, None] lines them up with
+    the rows of x."""
+    return (weights * x).sum(0)
+
+
+def plain_average(weights, x):
+    """This is the plain average of the vectors: the weights are not used."""
+    return x.mean(0)
+
+
+def only_the_first(weights, x):
+    """Only the first vector was counted: does the loop return too early?"""
+    return weights[0] * x[0]
+
+
 def keeps_a_row_axis(weights, x):
     """The result is a matrix with one row, (1, D). A vector (D,) is asked for."""
     return weights[None] @ x
@@ -92,7 +114,7 @@ EXERCISES = (
     Exercise(
         name="weighted_sum",
         lesson="00",
-        asked="weights[0] * x[0] + weights[1] * x[1] + …: one vector of shape (D,), without a Python loop.",
+        asked="weights[0] * x[0] + weights[1] * x[1] + …: one vector of shape (D,).",
         verified=attention.weighted_sum,
         oracle=by_loop,
         examples=(
@@ -103,7 +125,8 @@ EXERCISES = (
         square_size=(5, 3),
         make=make,
         mistakes=(mean, ignores_weights, normalises_weights, softmaxes_weights, no_sum, sums_features,
-                  sums_everything, squared_weights, takes_the_largest, forgets_the_last, keeps_a_row_axis),
+                  sums_everything, squared_weights, takes_the_largest, forgets_the_last, swaps_the_factors,
+                  misses_an_axis, plain_average, only_the_first, keeps_a_row_axis),
         properties=(
             ("Doubling the weights does not double the result.", is_linear),
             ("Swapping two vectors together with their weights changes the result.", order_is_free),

@@ -50,6 +50,36 @@ def divides_by_the_sum(x):
     return scores / scores.sum(-1, keepdim=True) @ x
 
 
+def divides_columns(x):
+    """The exponentials were divided by their row sums, but the sums lay along the wrong axis: torch lined them up
+    with the columns. Keep the axis: sum(-1, keepdim=True)."""
+    scores = torch.exp(x @ x.T - (x @ x.T).amax())
+    return scores / scores.sum(-1) @ x
+
+
+def mixes_unit_vectors(x):
+    """The vectors were brought to length one, and these shortened vectors were compared and mixed. Compare and mix
+    the rows of x as they are."""
+    unit = x / x.norm(dim=-1, keepdim=True)
+    return torch.softmax(unit @ unit.T, -1) @ unit
+
+
+def mixes_features(x):
+    """Features attended to features: the scores are (D, D) instead of (T, T). Compare the rows of x with each other,
+    not its columns."""
+    return x @ torch.softmax(x.T @ x, -1)
+
+
+def one_token_after_another(x):
+    """Each token saw the tokens before it as they had become, not as they were. All outputs come from the x that was
+    handed in: write them to a new tensor."""
+    rows = list(x)
+    for t in range(len(rows)):
+        now = torch.stack(rows)
+        rows[t] = torch.softmax(now @ now[t], 0) @ now
+    return torch.stack(rows)
+
+
 def without_itself(x):
     """The token itself was left out. Each token may look at all tokens, itself included."""
     scores = (x @ x.T).masked_fill(torch.eye(len(x), dtype=torch.bool, device=x.device), float("-inf"))
@@ -149,11 +179,12 @@ EXERCISES = (
         square_size=(5, 4),
         make=make,
         extremes=((torch.tensor([[16.0, 0.0, 3.0], [0.0, 20.0, 3.0], [-12.0, 4.0, 2.0]]),),),
-        mistakes=(scaled, cosine, wrong_axis, no_softmax, sigmoid, divides_by_the_sum, without_itself, returns_weights,
-                  returns_scores, averages, takes_the_largest, adds_the_input,
-                  only_the_first_query, causal, distance, sums_instead_of_mixing, overflows),
+        mistakes=(scaled, cosine, wrong_axis, no_softmax, sigmoid, divides_by_the_sum, divides_columns,
+                  mixes_unit_vectors, mixes_features, one_token_after_another, without_itself, returns_weights,
+                  returns_scores, averages, takes_the_largest, adds_the_input, only_the_first_query, causal, distance,
+                  sums_instead_of_mixing, overflows),
         properties=(
-            ("The weights of one token do not sum to one.", rows_sum_to_one),
+            ("A feature that is 1 in every token does not stay 1: these are no weighted averages.", rows_sum_to_one),
             ("Permuting the tokens does not just permute the outputs.", permuting_inputs_permutes_outputs),
             ("An output lies outside the range of its inputs: it is not a mix of them.", stays_within_the_inputs),
             ("Large values give NaN or infinity.", large_values_stay_finite),

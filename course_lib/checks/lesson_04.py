@@ -197,7 +197,7 @@ def depends_on_the_query(output, generator):
 
 
 PROPERTIES = (
-    ("The weights do not sum to one.", weights_sum_to_one),
+    ("A feature that is 1 in every input does not stay 1: the result is no weighted average.", weights_sum_to_one),
     ("The order of the inputs changes the result.", order_is_free),
     ("The result lies outside the range of the inputs: it is not a mix of them.", stays_within_the_inputs),
     ("The result does not depend on the query.", depends_on_the_query),

@@ -69,7 +69,7 @@ def what_is_stale(lesson):
         return [f"solutions/{lesson.stem}.ipynb is missing or is no notebook: {again}"]
     lines = []
     code = code_fingerprint(solution, lesson.number)
-    if not _take_outputs(solution, old):
+    if not _take_outputs(solution, old) or solution.cells != old.cells:
         lines.append(f"solutions/{lesson.stem}.ipynb is older than its text: {again}")
     elif old.metadata["course"]["code"] != code:
         lines.append(f"solutions/{lesson.stem}.ipynb has outputs of older code: {again}")
@@ -118,14 +118,17 @@ def _read_all():
 
 
 def _take_outputs(solution, old):
-    """Copy the outputs of the built notebook into the new one; False where their cells differ."""
-    same = [(c.cell_type, c.source, c.id) for c in solution.cells] == [
-        (c.cell_type, c.source, c.get("id")) for c in old.cells]
+    """Copy the outputs of the built notebook into the new one; False where their code differs."""
+    new, built = _code_cells(solution), _code_cells(old)
+    same = [c.source for c in new] == [c.source for c in built]
     if same:
-        for new, built in zip(solution.cells, old.cells, strict=True):
-            if new.cell_type == "code":
-                new.outputs, new.execution_count = built.outputs, built.execution_count
+        for to, made in zip(new, built, strict=True):
+            to.outputs, to.execution_count = made.outputs, made.execution_count
     return same
+
+
+def _code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _strays(lessons):

@@ -31,24 +31,24 @@ def compose(lesson):
 
 def execute(notebook, lesson):
     """Run a solution in place, in the folder `solutions`; a cell that fails is a LessonError with its line."""
-    client = nbclient.NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", coalesce_streams=True, extra_arguments=["--log-level=ERROR"],
-                                     record_timing=False, resources={"metadata": {"path": str(SOLUTIONS)}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=CELL_SECONDS, kernel_name="python3", coalesce_streams=True, record_timing=False,
+        extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": str(SOLUTIONS)}})
+    started = []
+    client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise LessonError(_what_went_wrong(notebook, lesson, error)) from None
+        raise LessonError(f"{lesson.where(lesson.cells[started[-1]])}: {_what_went_wrong(error)}") from None
     notebook.metadata = nbformat.from_dict(KERNEL)
     return notebook
 
 
-def _what_went_wrong(notebook, lesson, error):
+def _what_went_wrong(error):
     if isinstance(error, CellExecutionError):
-        failed = next(i for i, c in enumerate(notebook.cells)
-                      if any(o.output_type == "error" for o in c.get("outputs", [])))
-        return f"{lesson.where(lesson.cells[failed])}: this cell raises {error.ename}: {error.evalue}".split("\n")[0]
-    last = max((i for i, c in enumerate(notebook.cells) if c.get("execution_count")), default=0)
-    what = f"runs longer than {CELL_SECONDS} s" if isinstance(error, CellTimeoutError) else "kills the kernel"
-    return f"{lesson.where(lesson.cells[last])}: this cell or the next {what}"
+        return f"this cell raises {error.ename}: {error.evalue}".split("\n")[0]
+    return f"this cell runs longer than {CELL_SECONDS} s" if isinstance(error, CellTimeoutError) \
+        else "this cell kills the kernel"
 
 
 def to_bytes(notebook):

@@ -56,6 +56,8 @@ def section(lessons):
 def what_is_stale(lessons):
     """One line for each gap in the map, and one if the README is behind it."""
     lines = gaps(lessons)
+    if not README.exists() or BEGIN not in README.read_text(encoding="utf-8"):
+        return [*lines, f"README.md: it has no line {BEGIN} for the map of lessons"]
     if _with_section(lessons) != README.read_text(encoding="utf-8"):
         lines.append("README.md: its map of lessons is out of date: run python -m course_lib.staff.build")
     return lines
@@ -63,7 +65,8 @@ def what_is_stale(lessons):
 
 def write(lessons):
     """Bring the README's map of lessons up to date."""
-    README.write_text(_with_section(lessons), encoding="utf-8", newline="\n")
+    if README.exists():
+        README.write_text(_with_section(lessons), encoding="utf-8", newline="\n")
 
 
 def _with_section(lessons):

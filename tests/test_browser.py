@@ -1,0 +1,131 @@
+"""A learner's first minutes, in a real JupyterLab in a real browser."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LESSON = "04_scaling.ipynb"
+EXERCISE = "scaled_dot_product_attention_single"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+NO_SCALE = f"""def {EXERCISE}(query, inputs):
+    return torch.softmax(inputs @ query, 0) @ inputs
+"""
+RIGHT = f"""def {EXERCISE}(query, inputs):
+    return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs
+"""
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def browser():
+    """A headless Chromium; without one the test is skipped, or fails where COURSE_NEEDS_BROWSER is set."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found and os.environ.get("COURSE_NEEDS_BROWSER"):
+        pytest.fail("COURSE_NEEDS_BROWSER is set, and no Chromium or Chrome is installed")
+    if not found:
+        pytest.skip("no Chromium or Chrome is installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=found, args=QUIET)
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """JupyterLab serving a copy of lessons/, with settings and a token of its own; yields the lesson's address."""
+    shutil.copytree(ROOT / "lessons", tmp_path / "lessons", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    (settings / "overrides.json").write_text(json.dumps(quiet))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = {f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "user"), "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "spaces")}
+    log = (tmp_path / "server.log").open("w")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--port-retries=0",
+         "--IdentityProvider.token=learner", f"--ServerApp.root_dir={tmp_path / 'lessons'}",
+         f"--LabApp.app_settings_dir={settings}"],
+        env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api?token=learner", server)
+        yield f"http://127.0.0.1:{port}/lab/tree/{LESSON}?token=learner"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _wait_for(address, server, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            return urllib.request.urlopen(address, timeout=2).read()
+        except OSError:
+            time.sleep(0.3)
+    pytest.fail("JupyterLab did not start")
+
+
+def _wait_until_idle(page):
+    page.wait_for_selector("text=/Python 3 \\(ipykernel\\) \\| Idle/", timeout=60_000)
+    page.wait_for_timeout(1000)
+
+
+def _run_all(page):
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.wait_for_function(
+        "() => { const p = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(e => e.textContent);"
+        " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }", timeout=120_000)
+
+
+def _answer(page, code):
+    """Type an answer over the exercise's cell, then run it and the check below it; return the new card."""
+    cell = page.locator(".jp-CodeCell", has_text=f"def {EXERCISE}(query").first
+    cell.scroll_into_view_if_needed()
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(code)
+    check = page.locator(".jp-CodeCell", has_text=f"check({EXERCISE})").first
+    before = check.locator(".jp-InputPrompt").text_content()
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function("([e, old]) => e.textContent != old && /\\[\\d+\\]/.test(e.textContent)",
+                           arg=[check.locator(".jp-InputPrompt").element_handle(), before], timeout=30_000)
+    page.wait_for_timeout(500)
+    return check.locator("[role=status]").text_content()
+
+
+def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser, lab, tmp_path):
+    """A card that never shows in JupyterLab, or names no misconception, would leave a learner alone."""
+    page = browser.new_page(viewport={"width": 1400, "height": 2600})
+    page.goto(lab)
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    _wait_until_idle(page)
+    _run_all(page)
+    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']")
+    assert errors.count() == 0
+    cards = page.locator("[role=status]", has_text="not answered yet")
+    assert cards.count() == 2
+    page.screenshot(path=tmp_path / "1-untouched.png")
+
+    wrong = _answer(page, NO_SCALE)
+    page.screenshot(path=tmp_path / "2-wrong.png")
+    assert "✗" in wrong and "not divided by √D" in wrong
+
+    right = _answer(page, RIGHT)
+    page.screenshot(path=tmp_path / "3-right.png")
+    assert "✓" in right and "your own code" in right

@@ -1,0 +1,195 @@
+"""Every check rejects its classic mistakes by name, accepts right answers in any style, and never raises."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import check
+from course_lib.checks import EXERCISES
+from course_lib.checks.asking import ask
+from course_lib.checks.judging import judge, mistake_name, property_holds
+from tests.right_answers import RIGHT_ANSWERS
+
+MISTAKES = [(name, mistake) for name, exercise in EXERCISES.items() for mistake in exercise.mistakes]
+name_of = lambda value: value if isinstance(value, str) else mistake_name(value)  # noqa: E731
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_course_s_own_implementation_is_right(name):
+    """A stand-in that its own check rejects would teach the error."""
+    assert check(EXERCISES[name].verified, name).passed
+
+
+@pytest.mark.parametrize(("name", "style"), [(n, style) for n, styles in RIGHT_ANSWERS.items() for style in styles])
+def test_a_right_answer_is_accepted_in_any_style(name, style):
+    """A learner who is right and told otherwise stops trusting the card."""
+    result = check(RIGHT_ANSWERS[name][style], name)
+    assert result.passed, result.message
+
+
+def test_every_exercise_is_tried_in_at_least_three_styles():
+    """An exercise without other people's right answers may accept its author's style only."""
+    assert all(len(RIGHT_ANSWERS.get(name, {})) >= 3 for name in EXERCISES)
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=name_of)
+def test_a_classic_mistake_is_rejected_by_its_name(name, mistake):
+    """A mistake that passes, or is taken for another one, gets the wrong explanation."""
+    result = check(mistake, name)
+    assert not result.passed
+    assert result.mistake == mistake_name(mistake)
+    assert " ".join(mistake.__doc__.split()) in result.message
+    assert "\n  Or" not in result.message
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_seed_changes_a_verdict(name):
+    """The grader draws its own seed; a verdict that depends on it is a lottery."""
+    for seed in range(1, 6):
+        for answer in RIGHT_ANSWERS[name].values():
+            assert judge(EXERCISES[name], answer, seed).status == "right"
+        for mistake in EXERCISES[name].mistakes:
+            assert judge(EXERCISES[name], mistake, seed).mistake == mistake_name(mistake), seed
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_properties_hold_for_right_answers(name):
+    """A property that a right answer breaks would accuse a wrong one of the wrong thing."""
+    for _, holds in EXERCISES[name].properties:
+        for seed in range(20):
+            assert property_holds(holds, EXERCISES[name], EXERCISES[name].verified, seed, ask)
+
+
+def attend(q, x):
+    return torch.softmax(x @ q, 0) @ x
+
+
+def not_yet(q, x):
+    raise NotImplementedError
+
+
+def writes_into_its_argument(q, x):
+    x -= 0 * x + 1
+    return attend(q, x + 1)
+
+
+def float32_inside(q, x):
+    return attend(q.float(), x.float()).to(x.dtype)
+
+
+COUNT = [0]
+
+
+def keeps_state(q, x):
+    COUNT[0] += 1
+    return attend(q, x) * (1 if COUNT[0] < 14 else 2)
+
+
+def reads_memory_as_it_lies(q, x):
+    return attend(q, x.as_strided(x.shape, (x.shape[1], 1)))
+
+
+@pytest.mark.parametrize(("answer", "mistake", "words"), [
+    (writes_into_its_argument, "changes-arguments", "changed its argument `inputs`"),
+    (lambda q, x: attend(q.detach(), x), "cuts-gradient", "No gradient reaches `query`"),
+    (lambda q, x: attend(q, x.detach()), "cuts-gradient", "No gradient reaches `inputs`"),
+    (lambda q, x: torch.softmax((x @ q).detach(), 0) @ x, "cuts-gradient", "gradient"),
+    (lambda q, x: torch.softmax(x.detach() @ q, 0) @ x, "cuts-gradient", "gradient for `inputs` is not"),
+    (lambda q, x: torch.tensor(attend(q, x).tolist(), dtype=q.dtype, device=q.device), "cuts-gradient", "No gradient"),
+    (lambda q, x: attend(q, x) + torch.zeros(len(q)), "cpu-only", "On a GPU this would fail"),
+    (lambda q, x: attend(q, x).float(), "wrong-dtype", "float32 instead of float64"),
+    (float32_inside, None, "float64"),
+    (lambda q, x: attend(q, x).half(), "wrong-dtype", "float16 instead of float32"),
+    (lambda q, x: attend(q, x).detach().numpy(), "leaves-torch", "a numpy array instead of one tensor"),
+    (lambda q, x: None, "returns-nothing", "Is the `return` missing?"),
+    (lambda q, x: attend(q, x).tolist(), "leaves-torch", "a list instead of one tensor"),
+    (lambda q, x: (attend(q, x), x @ q), None, "a tuple of 2 tensors instead of one tensor"),
+    (lambda q, x: 1 / 0, None, "It raised ZeroDivisionError: division by zero"),
+    (lambda q: q, None, "It raised TypeError"),
+    (lambda q, x: exit(), None, "It raised SystemExit"),
+    (keeps_state, None, "the first question once more"),
+    (reads_memory_as_it_lies, None, "arguments not contiguous in memory"),
+    (lambda q, x: attend(q[:3], x[:, :3]), None, "Its shape is (3,) instead of (4,)"),
+    (lambda q, x: torch.softmax((x @ q)[:, None] * 3, 1)[:, 0] @ x * 2, None, "does not stay 1"),
+    (lambda q, x: torch.tensor([1.0, 2.0, 3.0, 4.0]), None, "does it use a variable of the notebook?"),
+    (lambda q, x: torch.softmax(x @ q.flip(0) / 7, 0) @ x, None, "What failed"),
+])
+def test_what_no_value_shows_is_found_and_said(answer, mistake, words):
+    """Right numbers are not enough: gradients, dtypes, devices, arguments and state are part of the contract."""
+    COUNT[0] = 0
+    result = check(answer, "dot_product_attention")
+    assert not result.passed
+    assert result.mistake == mistake, result.message
+    assert words in result.message
+
+
+def test_an_unanswered_exercise_is_not_called_wrong():
+    """A stub is no mistake."""
+    result = check(not_yet, "dot_product_attention")
+    assert (result.passed, result.mistake, result.status) == (False, None, "unanswered")
+    assert "not answered yet" in result.message
+
+
+@pytest.mark.parametrize(("answer", "name", "words"), [
+    (attend, None, "There is no exercise named 'attend'"),
+    (attend, "dot_product_atention", "Did you mean 'dot_product_attention'?"),
+    (lambda q, x: q, None, "say which exercise it is for"),
+    (3, "reweight", "this is a value (int)"),
+    (None, "reweight", "this is a value (NoneType)"),
+    (torch.nn.Linear, "reweight", "this is a class"),
+    (attend, 7, "There is no exercise named 7"),
+])
+def test_what_cannot_be_checked_is_said_in_one_sentence(answer, name, words):
+    """A traceback out of `check` would look like the learner's fault."""
+    result = check(answer, name)
+    assert not result.passed and words in result.message and "\n" not in result.message
+
+
+def test_verified_is_the_learner_s_own_code_only_when_it_is_right():
+    """A stand-in taken for the learner's answer would hide that it is missing."""
+    right = RIGHT_ANSWERS["reweight"]["einsum"]
+    assert check(right, "reweight").verified is right
+    assert check(lambda x: x, "reweight").verified is EXERCISES["reweight"].verified
+
+
+def test_a_check_disturbs_nothing_in_the_notebook(capsys):
+    """A check that moves a random state changes every number after it."""
+
+    def vandal(x):
+        torch.manual_seed(1)
+        np.random.seed(1)
+        random.seed(1)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        print("noise")
+        return x
+
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    result = check(vandal, "reweight")
+    after = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    assert torch.equal(before[0], after[0]) and before[1:] == after[1:]
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+    assert not result.passed
+    assert capsys.readouterr().out.count("noise") == 1, "what it printed is quoted on the card, once"
+
+
+@pytest.mark.parametrize("around", [torch.no_grad, torch.inference_mode], ids=lambda a: a.__name__)
+def test_a_right_answer_stays_right_in_any_gradient_mode(around):
+    """A learner may call check inside a no_grad block."""
+    with around():
+        assert check(attend, "dot_product_attention").passed
+
+
+def test_a_card_is_html_that_cannot_be_broken_out_of():
+    """An answer may print or raise anything, markup included."""
+
+    def hostile(x):
+        raise ValueError("<script>alert(1)</script>")
+
+    result = check(hostile, "reweight")
+    from course_lib.checks.card import as_html
+
+    assert "<script>" not in as_html(result.rows, result.status)
+    assert "&lt;script&gt;" in as_html(result.rows, result.status)

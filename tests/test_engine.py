@@ -1,0 +1,153 @@
+"""The engine under the checks, on what no exercise of the lessons uses yet: modules, and answers in another process."""
+
+import multiprocessing
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.checks import EXERCISES
+from course_lib.checks.asking import Call, ask
+from course_lib.checks.judging import Exercise, judge, mistake_name, questions
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a ReLU and dropout between them."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear2(self.dropout(F.relu(self.linear1(x))))
+
+
+def by_hand(w, build, x):
+    kept = 0.0 if build[2:] == (1.0,) else 1.0  # dropout 1.0 is only ever asked for in train mode
+    hidden = kept * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"]))
+    return F.linear(hidden, w["linear2.weight"], w["linear2.bias"])
+
+
+class no_relu(FeedForward):
+    """The ReLU is missing."""
+
+    def forward(self, x):
+        return self.linear2(self.linear1(x))
+
+
+class dropout_always_on(FeedForward):
+    """Dropout is active in eval mode."""
+
+    def forward(self, x):
+        return self.linear2(F.dropout(F.relu(self.linear1(x)), self.dropout.p))
+
+
+class dropout_forgotten(FeedForward):
+    """Dropout is not active in train mode."""
+
+    def forward(self, x):
+        return self.linear2(F.relu(self.linear1(x)))
+
+
+def make(generator, d_model, d_ff):
+    return (torch.randn(2, 3, d_model, generator=generator),)
+
+
+def with_dropout(generator):
+    """In eval mode dropout does nothing; at 1.0 in train mode only the last bias is left."""
+    weights = {n: torch.randn(p.shape, generator=generator) for n, p in FeedForward(3, 5).named_parameters()}
+    x = make(generator, 3, 5)
+    return [Call(x, "dropout in eval mode", build=(3, 5, 0.5), weights=weights),
+            Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True)]
+
+
+EXERCISE = Exercise(
+    name="FeedForward", lesson="08", asked="", verified=FeedForward, oracle=by_hand, examples=(),
+    sizes=((3, 5), (5, 3), (4, 4), (1, 1)), make=make, build=lambda d_model, d_ff: (d_model, d_ff),
+    mistakes=(no_relu, dropout_always_on, dropout_forgotten), calls=with_dropout)
+
+
+class Hidden(FeedForward):
+    """A weight in a plain list is no registered parameter."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, d_ff, dropout)
+        self.layers = [self.linear1]
+        del self.linear1
+
+    def forward(self, x):
+        return self.linear2(F.relu(self.layers[0](x)))
+
+
+class Detached(FeedForward):
+    """No gradient reaches the first layer."""
+
+    def forward(self, x):
+        return self.linear2(F.relu(self.linear1(x)).detach())
+
+
+class Einsum(FeedForward):
+    """Right, in another style."""
+
+    def forward(self, x):
+        hidden = torch.einsum("btd,fd->btf", x, self.linear1.weight) + self.linear1.bias
+        return self.dropout(hidden.clamp_min(0)) @ self.linear2.weight.T + self.linear2.bias
+
+
+@pytest.mark.parametrize("right", [FeedForward, Einsum])
+def test_a_right_module_is_right(right):
+    """Weights that never arrive, or a mode that is never set."""
+    verdict = judge(EXERCISE, right)
+    assert verdict.status == "right", verdict.failure
+
+
+@pytest.mark.parametrize("wrong", EXERCISE.mistakes)
+def test_a_mistaken_module_is_named(wrong):
+    """A module check that looks at shapes only."""
+    assert judge(EXERCISE, wrong).mistake == mistake_name(wrong)
+
+
+@pytest.mark.parametrize(("wrong", "mistake"), [(Hidden, "missing-weight"), (Detached, "cuts-gradient")])
+def test_weights_must_be_registered_and_train(wrong, mistake):
+    """A model whose weights the optimizer never sees."""
+    assert judge(EXERCISE, wrong).mistake == mistake
+
+
+def test_every_weight_is_asked_for_its_gradient():
+    """A gradient probe that looks at arguments only."""
+    call = next(c for c in questions(EXERCISE) if c.gradients)
+    assert {k for k in ask(FeedForward, call).gradients if isinstance(k, str)} == {
+        "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}
+
+
+def _worker(pipe):
+    def attend(query, inputs):
+        return torch.softmax(inputs @ query, 0) @ inputs
+
+    torch.set_num_threads(1)
+    while (call := pipe.recv()) is not None:
+        pipe.send(ask(attend, call))
+
+
+def test_an_answer_in_another_process_gets_the_same_verdict():
+    """A check that reads the answer's source or globals could not be used by a grader."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_worker, args=(there,))
+    process.start()
+
+    def ask_over_the_pipe(_, call):
+        here.send(call)
+        return here.recv()
+
+    try:
+        right = judge(EXERCISES["dot_product_attention"], None, ask=ask_over_the_pipe)
+        wrong = judge(EXERCISES["scaled_dot_product_attention_single"], None, ask=ask_over_the_pipe)
+    finally:
+        here.send(None)
+        process.join(10)
+    assert right.status == "right"
+    assert wrong.mistake == "no-scale"

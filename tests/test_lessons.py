@@ -1,0 +1,103 @@
+"""What every lesson keeps to, and that a blank one runs to its end."""
+
+import re
+import statistics
+
+import nbclient
+import nbformat
+import pytest
+
+from course_lib.staff import syllabus
+from course_lib.staff.lesson_text import LESSONS, lesson_stems, read_lesson
+
+STEMS = lesson_stems()
+
+
+def code_cells(stem):
+    return [cell for cell in read_lesson(stem).cells if cell.kind == "code"]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_an_untouched_lesson_runs_to_its_end_and_says_what_is_not_answered(stem):
+    """A blank that breaks the cells after it, or a lesson that ships an answer."""
+    notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",
+                            resources={"metadata": {"path": str(LESSONS)}}).execute()
+    shown = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
+    for name in read_lesson(stem).exercises:
+        assert f"… {name}: not answered yet" in shown
+    assert "stderr" not in shown
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_shows_no_answer(stem):
+    """A stub whose body was not cut."""
+    notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
+    blanks = [cell.source for cell in notebook.cells if "exercise" in cell.metadata.get("tags", [])]
+    assert len(blanks) == len(read_lesson(stem).exercises)
+    for source in blanks:
+        assert source.rstrip().endswith("raise NotImplementedError") and "return " not in source.split('"""')[2]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_carries_nothing_of_its_build(stem):
+    """A learner's JupyterLab that starts to write .py files beside the notebook."""
+    notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert {key for cell in notebook.cells for key in cell.metadata} <= {"tags", "name"}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_cells_are_short(stem):
+    """A cell that holds more than one idea."""
+    lengths = [len(cell.source.splitlines()) for cell in code_cells(stem)]
+    assert max(lengths) <= 30
+    assert statistics.median(lengths) <= 8
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_set_up_is_short_and_single_threaded(stem):
+    """Numbers that change with the number of threads, and a wall of imports before the first idea."""
+    set_up = code_cells(stem)[0].source
+    assert len(re.findall(r"^(?:import|from) ", set_up, re.M)) <= 6
+    assert "torch.set_num_threads(1)" in set_up
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_figure_is_shown_with_words(stem):
+    """A picture that a screen reader passes over."""
+    for cell in code_cells(stem):
+        assert "plt.show" not in cell.source
+        if re.search(r"plt\.(subplots|figure)\(", cell.source):
+            assert "plots.show(" in cell.source, cell.line
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_claim_is_asserted(stem):
+    """A claim that is computed, named and never asserted; an assertion without a name."""
+    code = "\n".join(cell.source for cell in code_cells(stem))
+    asserted = re.findall(r"^\s*assert (.+)$", code, re.M)
+    assert asserted
+    assert all(re.fullmatch(r"\w+", claim) for claim in asserted), asserted
+    assert all(re.search(rf"^\s*{claim} = ", code, re.M) for claim in asserted)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_lesson_opens_and_closes_like_a_lesson(stem):
+    """A learner who cannot tell how long it takes, what it needs, or what to keep."""
+    cells = read_lesson(stem).cells
+    first, last = cells[0].source, cells[-1].source
+    assert re.search(r"^# \d\d · .+$", first, re.M) and first[2:4] == stem[:2]
+    assert re.search(r"\d+ minutes", first) and "**At the end you can**" in first
+    assert "## Summary" in last and "**Think about it.**" in last and "**Next.**" in last
+
+
+def test_every_concept_of_every_lesson_is_taught_and_proven():
+    """A row of the syllabus that no cell teaches."""
+    assert syllabus.gaps([read_lesson(stem) for stem in STEMS]) == []
+
+
+def test_the_map_knows_every_concept_once():
+    """A row lost from the map is a concept nobody misses."""
+    assert [row["id"] for row in syllabus.concepts()] == [f"C{i:03}" for i in range(1, 138)]
