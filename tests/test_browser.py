@@ -25,7 +25,7 @@ RIGHT = f"""def {EXERCISE}(query, inputs):
     return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs
 """
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
     _wait_until_idle(page)
     _run_all(page)
-    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']")
-    assert errors.count() == 0
+    for trouble in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
+        assert page.locator(f".jp-OutputArea-output[data-mime-type='{trouble}']").count() == 0
     cards = page.locator("[role=status]", has_text="not answered yet")
     assert cards.count() == 2
     page.screenshot(path=tmp_path / "1-untouched.png")

@@ -1,6 +1,7 @@
 """Every check rejects its classic mistakes by name, accepts right answers in any style, and never raises."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,3 +194,11 @@ def test_a_card_is_html_that_cannot_be_broken_out_of():
 
     assert "<script>" not in as_html(result.rows, result.status)
     assert "&lt;script&gt;" in as_html(result.rows, result.status)
+
+
+def test_the_card_in_the_readme_is_the_one_a_learner_sees():
+    """A README that shows a card nobody gets."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = next(block for block in readme.split("```") if "not right yet" in block)
+    no_scale = next(m for m in EXERCISES["scaled_dot_product_attention_single"].mistakes if m.__name__ == "no_scale")
+    assert shown.split() == check(no_scale, "scaled_dot_product_attention_single").message.split()

@@ -273,7 +273,8 @@ def _broken_properties(exercise, candidate, replies, seed, ask):
     outputs = [reply.outputs[0] for reply in replies if reply.outputs]
     if len(outputs) > 1 and all(torch.equal(outputs[0].double(), o.double()) for o in outputs[1:]):
         return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
-    return tuple(says for says, holds in exercise.properties if not property_holds(holds, exercise, candidate, seed, ask))
+    return tuple(says for says, holds in exercise.properties
+                 if not property_holds(holds, exercise, candidate, seed, ask))
 
 
 def property_holds(property_, exercise, candidate, seed, ask):
