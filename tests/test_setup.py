@@ -482,6 +482,7 @@ def test_lab_opens_the_first_lesson_or_the_one_that_is_named(course, monkeypatch
     lessons.mkdir()
     for name in ("01_b.ipynb", "00_a.ipynb", "README.md"):
         (lessons / name).touch()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     course.call("lab", "--no-browser")
     monkeypatch.chdir(lessons)
     course.call("lab", "01_b.ipynb")
@@ -489,6 +490,13 @@ def test_lab_opens_the_first_lesson_or_the_one_that_is_named(course, monkeypatch
     assert first[0][1:] == ["-m", "jupyter", "lab", os.path.join("lessons", "00_a.ipynb"), "--no-browser"]
     assert second[0][1:] == ["-m", "jupyter", "lab", str(lessons / "01_b.ipynb")]
     assert first[1] == second[1] == str(course.folder)
+
+
+def test_lab_opens_for_root_too(course, monkeypatch):
+    """In a container, where everybody is root, JupyterLab refused to start."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    course.call("lab")
+    assert course.handed[0][0][-1] == "--allow-root"
 
 
 def test_test_runs_pytest_from_the_root(course):
