@@ -203,7 +203,8 @@ def test_a_gap_in_the_map_fails_the_check(built):
     assert code == 1
     assert said.splitlines() == [
         "course_lib/concepts.tsv: C201: solutions/04_small.py has no cell named 'two'",
-        "course_lib/concepts.tsv: C201: solutions/04_small.py has no exercise or `assert no_claim`"]
+        "course_lib/concepts.tsv: C201: solutions/04_small.py has no exercise or `assert no_claim`",
+        "README.md: its map of lessons is out of date: run python -m course_lib.staff.build"]
 
 
 def test_a_readme_without_the_map_of_lessons_fails_the_check(built):
