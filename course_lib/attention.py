@@ -18,6 +18,18 @@ def weighted_sum(weights, x):
     return weights @ x  # (D,)
 
 
+def soft_max_pool(x, beta):
+    """Pool N inputs channel by channel, anywhere between their mean and their maximum.
+
+    x:       (N, D)  one input a row, one channel a column
+    beta:    float   finite, 0 or larger: 0 gives the mean, and the larger beta, the nearer the result is to the maximum
+    returns: (D,)    sum_n weights[n, d] * x[n, d]; each channel has weights of its own:
+                     column d of the weights is the softmax over n of beta * x[n, d]
+    """
+    weights = torch.softmax(beta * x, dim=0)  # (N, D), every column sums to one
+    return (weights * x).sum(dim=0)  # (D,)
+
+
 def reweight(x):
     """Let every token of a sentence take in the tokens it resembles, with nothing trained.
 

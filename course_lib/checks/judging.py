@@ -29,7 +29,7 @@ class Exercise:
     asked: str
     verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
     oracle: Callable  # NaN in what it returns stands for "any finite number is right"
-    examples: tuple  # the smallest arguments at which something can be seen, easy to read
+    examples: tuple  # the smallest arguments at which something can be seen, easy to read; for a module, whole Calls
     sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
     make: Callable  # make(generator, *size) -> args in float32
     mistakes: tuple
@@ -109,7 +109,7 @@ def _judge(exercise, candidate, seed, ask):
         (f for f in failures if f.kind == first.kind), key=_size)
     if first.cause:
         return Verdict(exercise, "wrong", calls, shown)
-    fitting = tuple(m for m in exercise.mistakes if _behaves_as(m, calls, replies, first.call))
+    fitting = _fitting(exercise, calls, replies, first.call) or _fitting(exercise, *_like(first.call, calls, replies))
     broken = () if fitting else _broken_properties(exercise, candidate, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, fitting, broken)
 
@@ -125,7 +125,8 @@ def questions(exercise, seed=0):
 
     size, square = exercise.sizes[0], exercise.square_size or exercise.sizes[0]
     first = made(size)
-    calls = [Call(args) for args in exercise.examples] + [first] + [made(s) for s in exercise.sizes[1:]]
+    calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples]
+    calls += [first, *(made(s) for s in exercise.sizes[1:])]
     calls += [Call(args, "large values") for args in exercise.extremes]
     calls += [made(size, special="gradients", gradients=True),
               made(square, special="float64").in_float64(),
@@ -150,9 +151,11 @@ def truth(exercise, call):
     call = call.in_float64()
     if call.build is None:
         return ask(exercise.oracle, call)
-    weights = {name: w.requires_grad_(call.gradients) for name, w in call.weights.items()}
-    return ask(lambda *args: exercise.oracle(weights, call.build, *args),
-               Call(call.args, gradients=call.gradients))
+    names, n = list(call.weights), len(call.args)
+    reply = ask(lambda *args: exercise.oracle(dict(zip(names, args[n:], strict=True)), call.build, *args[:n]),
+                Call((*call.args, *call.weights.values()), gradients=call.gradients))
+    gradients = {which if which < n else names[which - n]: g for which, g in (reply.gradients or {}).items()}
+    return replace(reply, gradients=gradients)
 
 
 def tolerance(dtype):
@@ -174,7 +177,8 @@ def compare(true, reply, call):
         if reply.error[0] == "LostDevice":
             return failure("device", f"On a GPU this would fail: {reply.error[1]}.", cause="cpu-only")
         if reply.error[0] == "UnregisteredWeight":
-            return failure("weights", f"When weights were loaded into it, {reply.error[1]}.", cause="missing-weight")
+            says = f"The check could not load its weights: {reply.error[1]}."
+            return failure("weights", says, cause="missing-weight")
         return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}")
     if reply.form != true.form:
         return _wrong_form(failure, true, reply)
@@ -232,16 +236,35 @@ def _changed_arguments(failure, reply, call):
 def _wrong_gradients(failure, true, reply, call):
     for which, expected in (true.gradients or {}).items():
         got = reply.gradients.get(which)
-        if expected is None:
+        if expected is None or got is None and _is_nothing(expected, call.dtype):
             continue
         if got is None:
             return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way "
                            "(.detach(), .data, .item(), numpy, torch.no_grad).", cause="cuts-gradient")
         index = first_difference(expected, got)
+        if index is not None and not torch.isfinite(got[index]):
+            return failure("gradients", f"The values are right, but the gradient for {{{which}}} is NaN or infinite.",
+                           index)
         if index is not None:
             return failure("gradients", f"The values are right, but the gradient for {{{which}}} is not: part of "
                            "the computation is cut off from it.", index, cause="cuts-gradient")
     return None
+
+
+def _fitting(exercise, calls, replies, first):
+    """The classic mistakes that reply to these calls as the answer did."""
+    return tuple(m for m in exercise.mistakes if _behaves_as(m, calls, replies, first))
+
+
+def _like(first, calls, replies):
+    """The calls with as many arguments as the first that failed: one mistake here and one with a mask are two."""
+    alike = [(c, r) for c, r in zip(calls, replies, strict=True) if len(c.args) == len(first.args)]
+    return (*zip(*alike, strict=True), first)
+
+
+def _is_nothing(gradient, dtype):
+    """Is a gradient zero, up to rounding, wherever it is known? Then it does not matter that none arrives."""
+    return bool(gradient.nan_to_num().abs().max() <= tolerance(dtype))
 
 
 def _behaves_as(mistake, calls, replies, first):
@@ -282,7 +305,7 @@ def property_holds(property_, exercise, candidate, seed, ask):
 
     It is called with output(*args), which for a module is one module of the first size, and a generator.
     """
-    model = next((c for c in questions(exercise, seed) if c.build), Call(()))
+    model = next((c for c in questions(exercise, seed)[len(exercise.examples):] if c.build), Call(()))
 
     def output(*args):
         reply = ask(candidate, replace(model, args=args, special="", gradients=False))
