@@ -7,12 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.attention import (
+    MultiHeadAttention,
     additive_attention,
+    attention_query_matrix,
+    bahdanau_context,
+    cross_attention,
     dot_product_attention,
     reweight,
+    scaled_dot_product_attention,
     scaled_dot_product_attention_single,
+    self_attention,
+    soft_max_pool,
     weighted_sum,
 )
+from course_lib.masks import causal_mask, padding_mask, padding_mask_from_ids
 
 DTYPES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 sizes = st.integers(1, 9)
@@ -35,7 +43,33 @@ def additive_by_torch(query, inputs, W_q, W_x, v):
     return F.linear(F.softmax(F.linear(hidden, v[None])[:, 0], 0), inputs.T)
 
 
+def bahdanau_by_torch(state, states, W_d, W_e, v):
+    return torch.stack([additive_by_torch(s, h, W_d, W_e, v) for s, h in zip(state, states, strict=True)])
+
+
+def cross_by_torch(queries, inputs, W_k, W_v):
+    keys, values = F.linear(inputs, W_k.T), F.linear(inputs, W_v.T)
+    return F.scaled_dot_product_attention(queries[None], keys[None], values[None])[0]
+
+
+def pool_by_torch(x):
+    return torch.cat([by_torch(torch.ones_like(x[0, :1]), channel[:, None], 2.0) for channel in x.T])
+
+
+MASK = torch.rand(2, 7, 6, generator=torch.Generator().manual_seed(1)) > 0.4
+MASK[..., 0] = True
 PAIRS = {
+    "soft max pool": (lambda x: soft_max_pool(x, 2.0), pool_by_torch, [(7, 5)]),
+    "Bahdanau": (lambda *args: bahdanau_context(*args)[0], bahdanau_by_torch,
+                 [(2, 3), (2, 7, 5), (3, 4), (5, 4), (4,)]),
+    "version 3": (attention_query_matrix, lambda q, x: F.scaled_dot_product_attention(q[None], x[None], x[None])[0],
+                  [(6, 5), (7, 5)]),
+    "version 4": (cross_attention, cross_by_torch, [(6, 3), (7, 5), (5, 3), (5, 4)]),
+    "version 5": (self_attention, lambda x, W_q, W_k, W_v: cross_by_torch(F.linear(x, W_q.T), x, W_k, W_v),
+                  [(7, 5), (5, 3), (5, 3), (5, 4)]),
+    "masked": (lambda q, k, v: scaled_dot_product_attention(q, k, v, MASK),
+               lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=MASK),
+               [(2, 7, 4), (2, 6, 4), (2, 6, 3)]),
     "weighted_sum": (weighted_sum, lambda w, x: F.linear(x.T, w[None])[:, 0], [(7,), (7, 5)]),
     "reweight": (reweight, lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], scale=1.0)[0], [(7, 5)]),
     "version 0": (additive_attention, additive_by_torch, [(3,), (7, 5), (3, 4), (5, 4), (4,)]),
@@ -114,3 +148,88 @@ def test_version_0_with_a_silent_query_asks_every_input_alike(N, D, A, seed):
     query, inputs, W_q = random(seed, (D,), (N, D), (D, A))
     out = additive_attention(query, inputs, W_q, torch.zeros(D, A, dtype=torch.float64), torch.ones(A).double())
     assert torch.allclose(out, inputs.mean(0), atol=1e-10)
+
+
+@theorem
+@given(sizes, sizes, sizes, seeds)
+def test_each_version_holds_the_one_before_it(M, N, D, seed):
+    """A ladder with a broken rung: a query of version 3 is version 2, 4 with identities is 3, 5 is 4 of itself."""
+    queries, inputs, W_q, W_k, W_v = random(seed, (M, D), (N, D), (D, D), (D, D), (D, 3))
+    one = torch.eye(D, dtype=torch.float64)
+    row_by_row = torch.stack([scaled_dot_product_attention_single(q, inputs) for q in queries])
+    assert torch.allclose(attention_query_matrix(queries, inputs), row_by_row, atol=1e-10)
+    third = attention_query_matrix(queries, inputs)
+    assert torch.allclose(cross_attention(queries, inputs, one, one), third, atol=1e-10)
+    fourth = cross_attention(inputs @ W_q, inputs, W_k, W_v)
+    assert torch.allclose(self_attention(inputs, W_q, W_k, W_v), fourth, atol=1e-10)
+
+
+def same_weights(d_model, num_heads, dtype):
+    """Our multi-head attention and torch's, with the same weights."""
+    ours = MultiHeadAttention(d_model, num_heads).to(dtype)
+    theirs = torch.nn.MultiheadAttention(d_model, num_heads, batch_first=True).to(dtype)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([W.weight for W in (ours.W_q, ours.W_k, ours.W_v)]))
+        theirs.in_proj_bias.copy_(torch.cat([W.bias for W in (ours.W_q, ours.W_k, ours.W_v)]))
+    theirs.out_proj.load_state_dict(ours.W_o.state_dict())
+    return ours, theirs
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), DTYPES, ids=["float64", "float32"])
+@pytest.mark.parametrize("shape", [(7, 6), (2, 7, 6), (2, 1, 6)], ids=str)
+def test_multi_head_attention_is_torch_s_own(dtype, allowed, shape):
+    """Heads that are split, scaled, masked or merged in another way; gradients that stop at a projection."""
+    ours, theirs = same_weights(12, 3, dtype)
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
+    mask[..., 0] = True
+    query, key, value = [t.requires_grad_() for t in random(3, (2, 7, 12), (2, 6, 12), (2, 6, 12), dtype=dtype)]
+    mine = ours(query, key, value, mask)
+    forbidden = ~(mask if mask.dim() == 2 else mask.expand(2, 7, 6).repeat_interleave(3, 0))
+    other = theirs(query, key, value, attn_mask=forbidden, need_weights=False)[0]
+    assert (mine - other).abs().max() <= allowed
+    for a, b in zip(torch.autograd.grad(mine.cos().sum(), (query, key, value)),
+                    torch.autograd.grad(other.cos().sum(), (query, key, value)), strict=True):
+        assert (a - b).abs().max() <= 10 * allowed
+
+
+def test_a_query_with_nothing_to_attend_to_stays_finite():
+    """One padded sentence that turns the whole batch, and every gradient, into NaN."""
+    mask = torch.ones(2, 3, 3, dtype=torch.bool)
+    mask[1, 2] = False
+    x = torch.randn(2, 3, 4, requires_grad=True)
+    for out in (scaled_dot_product_attention(x, x, x, mask), MultiHeadAttention(4, 2)(x, x, x, mask)):
+        assert torch.isfinite(out).all()
+        assert torch.isfinite(torch.autograd.grad(out.sum(), x)[0]).all()
+
+
+@theorem
+@given(st.integers(2, 9), sizes, seeds)
+def test_with_a_causal_mask_no_output_depends_on_what_comes_later(T, D, seed):
+    """A mask that is off by one, or not used."""
+    (x,) = random(seed, (1, T, D))
+    x.requires_grad_()
+    out = scaled_dot_product_attention(x, x, x, causal_mask(T))
+    for t in range(T):
+        (slope,) = torch.autograd.grad(out[0, t].sum(), x, retain_graph=True)
+        assert (slope[0, t + 1 :] == 0).all()
+
+
+@theorem
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=5), seeds)
+def test_a_padded_sentence_attends_as_if_it_were_alone(lengths, seed):
+    """Padding that gets weight."""
+    mask = padding_mask(torch.tensor(lengths))
+    assert torch.equal(mask, torch.tensor([[t < n for t in range(max(lengths))] for n in lengths]))
+    ids = torch.where(mask, 7, 0)
+    assert torch.equal(padding_mask_from_ids(ids)[:, 0], mask)
+    (x,) = random(seed, (len(lengths), max(lengths), 3))
+    together = scaled_dot_product_attention(x, x, x, padding_mask_from_ids(ids))
+    for b, n in enumerate(lengths):
+        alone = scaled_dot_product_attention(x[b : b + 1, :n], x[b : b + 1, :n], x[b : b + 1, :n])
+        assert torch.allclose(together[b, :n], alone[0], atol=1e-10)
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    """A silent rounding of the head width."""
+    with pytest.raises(ValueError, match="10 cannot be split into 4 heads"):
+        MultiHeadAttention(10, 4)

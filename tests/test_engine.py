@@ -123,6 +123,39 @@ def test_every_weight_is_asked_for_its_gradient():
         "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}
 
 
+def test_a_result_that_is_kept_and_handed_out_again_is_found():
+    """A cached mask that one caller writes into and the next one reads."""
+    kept = torch.ones(2, 2, dtype=torch.bool).tril()
+    call = Call((2,), twice=True)
+    assert not torch.equal(ask(lambda T: kept, call).outputs[0], kept)
+    assert torch.equal(kept, torch.ones(2, 2, dtype=torch.bool).tril()), "the check itself leaves no trace"
+    assert torch.equal(ask(lambda T: kept.clone(), call).outputs[0], kept)
+
+
+@pytest.mark.parametrize(("answer", "lost"), [
+    (lambda x: x + torch.zeros(2), True),
+    (lambda x: x + torch.zeros(2, device=x.device), False),
+    (lambda x: x + torch.zeros_like(x), False),
+    (lambda x: x + torch.zeros(2).to(x), False),
+    (lambda x: x + torch.zeros(2).to(x.device), False),
+    (lambda x: x + torch.zeros(2, dtype=torch.float64).to(x.dtype), True),
+    (lambda x: x + x.new_tensor([1.0, 2.0]), False),
+    (lambda x: x * torch.tensor(2.0), False),
+    (lambda x: x[torch.tensor([1, 0])], False),
+    (lambda x: torch.arange(x.max().int()) + x, True),
+    (lambda x: torch.from_numpy(x.numpy()), True),
+    (lambda x: torch.tensor(x.tolist()), True),
+    (lambda x: torch.tensor(x.tolist(), device=x.device), False),
+    (lambda x: torch.where(torch.tensor([True, False]), x, 0.0), True),
+    (lambda x: torch.cat([torch.ones(1), x]), True),
+    (lambda x: torch.ones(2, 2) @ x, True),
+])
+def test_code_that_would_fail_on_a_gpu_is_told_from_code_that_would_not(answer, lost):
+    """A learner who is right on the CPU and meets the error on the first GPU; or the other way round."""
+    reply = ask(answer, Call((torch.tensor([2.0, 2.0]),), on_gpu=True))
+    assert (reply.error is not None and reply.error[0] == "LostDevice") == lost, reply.error
+
+
 def _worker(pipe):
     def attend(query, inputs):
         return torch.softmax(inputs @ query, 0) @ inputs

@@ -79,7 +79,7 @@ def ask(candidate, call):
             with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
                 outputs, form = _read(candidate(*handed))
                 if call.twice:
-                    _write_over(_read(candidate(*handed))[0])
+                    outputs = _after_writing_over(_read(candidate(*handed))[0], outputs)
             if gpu and any(gpu.on_host(t) for t in outputs):
                 raise LostDevice("the result is on the CPU although the arguments are not")
             gradients = _gradients(outputs, leaves) if call.gradients else None
@@ -118,10 +118,18 @@ def _gradients(outputs, leaves):
     return dict(zip(leaves, found, strict=True))
 
 
-def _write_over(outputs):
-    for t in outputs:
-        with torch.no_grad(), contextlib.suppress(RuntimeError):  # a tensor expanded from a smaller one
+@torch.no_grad()
+def _after_writing_over(second, first):
+    """What is left of the first result when somebody writes into the second one."""
+    before = [t.clone() for t in second]
+    for t in second:
+        with contextlib.suppress(RuntimeError):  # a tensor expanded from a smaller one cannot be written to
             t.copy_(~t if t.dtype == torch.bool else t + 1)
+    left = tuple(t.clone() for t in first)
+    for t, old in zip(second, before, strict=True):
+        with contextlib.suppress(RuntimeError):
+            t.copy_(old)
+    return left
 
 
 def _uneven(t):

@@ -58,9 +58,10 @@ def _failure_rows(verdict: Verdict):
     names = dict(enumerate(argument_names(verdict.exercise)))
     rows = [("Called with", _arguments(failure.call, names))]
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
-        rows += [("Expected", _outputs(failure.truth, failure.call.dtype)), ("Got", _outputs(failure.reply))]
+        expected = _outputs(failure.truth, failure.call.dtype).replace("nan", "any finite number")
+        rows += [("Expected", expected), ("Got", _outputs(failure.reply))]
     rows += [("What failed", _fill_in(failure.says, names))]
-    if failure.index is not None:
+    if failure.index is not None and failure.reply.outputs[0].is_floating_point():
         rows += [("Allowed", f"a relative error of {tolerance(failure.call.dtype):.1e}")]
     if failure.reply.printed.strip():
         rows += [("It printed", failure.reply.printed.strip()[:500])]

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 FACTORIES = {torch.zeros, torch.ones, torch.empty, torch.full, torch.tensor, torch.arange, torch.linspace, torch.eye,
              torch.rand, torch.randn, torch.randint, torch.randperm, torch.from_numpy, torch.as_tensor, torch.Tensor,
              torch.tril_indices, torch.triu_indices}
+CONVERSIONS = {torch.tensor, torch.as_tensor}  # of a tensor: they stay where it is
 NUMPY = {torch.Tensor.numpy, torch.Tensor.__array__}
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}  # an index may stay on the CPU
 MOVES = {torch.Tensor.to, torch.Tensor.type_as, torch.Tensor.cuda}
@@ -48,12 +49,15 @@ class _Pretence(TorchFunctionMode):
         if any(t.dim() > 0 for t in host) and device and func not in INDEXING | COPIES | MOVES:
             raise LostDevice("a tensor made without device= meets one that is on the device of the arguments")
         result = func(*args, **kwargs)
-        made_on_host = func in FACTORIES and kwargs.get("device") is None and not device
-        stays_on_host = host and not device and func not in MOVES
+        made_on_host = func in FACTORIES and kwargs.get("device") is None and not (device and func in CONVERSIONS)
+        stays_on_host = host and not device
         if func is torch.Tensor.__getitem__:
-            made_on_host, stays_on_host = False, bool(self.on_host(args[0]))
-        if made_on_host or stays_on_host:
-            for tensor in tree_leaves(result):
-                if isinstance(tensor, torch.Tensor):
+            made_on_host, stays_on_host = False, self.on_host(args[0])
+        moved = func in MOVES and (device or any(isinstance(a, torch.device | str) for a in (*args, *kwargs.values())))
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, torch.Tensor):
+                if moved:
+                    self._host.pop(id(tensor), None)  # .to() may hand back the very same tensor
+                elif made_on_host or stays_on_host:
                     self._host[id(tensor)] = tensor
         return result

@@ -128,11 +128,12 @@ def questions(exercise, seed=0):
     calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples]
     calls += [first, *(made(s) for s in exercise.sizes[1:])]
     calls += [Call(args, "large values") for args in exercise.extremes]
-    calls += [made(size, special="gradients", gradients=True),
-              made(square, special="float64").in_float64(),
-              made(size, special="arguments not contiguous in memory", strided=True)]
-    if any(isinstance(a, torch.Tensor) for a in first.args):
-        calls += [made(size, special="arguments on a GPU", on_gpu=True)]
+    tensors = [a for a in first.args if isinstance(a, torch.Tensor)]
+    if exercise.build or any(t.is_floating_point() for t in tensors):
+        calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
+    if tensors:
+        calls += [made(size, special="arguments not contiguous in memory", strided=True),
+                  made(size, special="arguments on a GPU", on_gpu=True)]
     calls += [made(size, special="train mode", train=True)] if exercise.build else []
     calls += exercise.calls(generator) if exercise.calls else []
     return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
