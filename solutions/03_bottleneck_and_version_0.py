@@ -351,7 +351,7 @@ axis.plot(places, v[0] * units[:, 0], "--", label="4 × first unit")
 axis.plot(places, v[1] * units[:, 1], ":", label="−4 × second unit")
 axis.plot(places, units @ v, label="energy: their sum")
 axis.set(xlabel="place of a letter", ylabel="energy", title="asked: place 3")
-axis.legend()
+axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
 plots.show(figure, "Over the place of a letter: the first hidden unit steps up near place 2, the second, turned over, "
                    "steps down near place 4. Their sum is a bump that is highest at place 3.")
 

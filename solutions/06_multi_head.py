@@ -109,7 +109,7 @@ list(heads)
 # %% [markdown]
 # One score on paper: in head *Who?*, "l'Afrique" has the query (4, 0) and Jane the key (2, 0). The width of the head
 # is 2, so the score is 8 / √2, about 5.7. **Predict** the row of "l'Afrique" in each of the three maps. And what does
-# Jane do in head *Who?*, where she asks nothing?
+# Jane do in head *Who?*, where she asks nothing? (Where you can run the cell, buttons below show one map at a time.)
 
 # %%
 maps = torch.stack([pattern(x @ W_q, x @ W_k) for W_q, W_k, _ in heads.values()])  # (H, N, N)
@@ -117,9 +117,9 @@ score_of_jane = (x[2] @ heads["Who?"][0]) @ (x[0] @ heads["Who?"][1]) / 2**0.5
 paper_agrees = abs(score_of_jane.item() - 8 / 1.414) < 0.01
 assert paper_agrees
 plots.attention_figure(maps, words, words, heads=list(heads), alt=(
-    "Three maps, five words by five. What: Jane, l'Afrique and septembre look at visite with 0.99. When: Jane, visite "
-    "and l'Afrique look at septembre with about 0.93. Who: visite, l'Afrique, en and septembre look at Jane with 0.99. "
-    "The one who answers asks nothing and looks at all five words alike, 0.20 each."))
+    "Three maps, five words by five. What: all but visite look at visite with 0.99. When: Jane, visite and l'Afrique "
+    "look at septembre with 0.93, en with 0.70. Who: all but Jane look at Jane with 0.99. The one who answers asks "
+    "nothing and looks at all five words alike, 0.20 each."))
 
 # %%
 africa_looks_at = [words[i] for i in maps[:, 2].argmax(dim=-1)]
@@ -206,8 +206,9 @@ tuple(joined.shape), tuple(back.shape)
 # %% [markdown] name="sizes-of-the-paper"
 # ### The sizes of the paper
 #
-# Both are free. Vaswani and colleagues take d_model = 512, h = 8 and **d_k = d_v = d_model / h = 64** (section
-# 3.2.2). With that, all four matrices are 512 wide on both sides once the heads are put together.
+# d_v is free, and h·d_v with it: W^O brings the width back. Vaswani and colleagues take d_model = 512, h = 8 and
+# **d_k = d_v = d_model / h = 64** (section 3.2.2). With that, all four matrices are 512 × 512 once the heads are put
+# together.
 #
 # A claim you may meet: *"the outputs for query, key and value, three in all, are concatenated."* In our sentence it
 # looks right, since three heads were. **Predict** for the sizes of the paper: how many outputs are concatenated?
@@ -371,7 +372,7 @@ assert nothing_of_september_is_left
 
 # %% [markdown]
 # "en" is half a time word, and gives what it has. The little *warm* left is the share of "l'Afrique" itself. The other
-# heads did not notice anything.
+# two heads hardly noticed.
 
 # %% [markdown] name="as-in-torch"
 # ## Is it the real thing?
@@ -534,7 +535,8 @@ def train(num_heads, seed, steps=200):
 
 
 # %% [markdown]
-# The same width of 32, the same number of parameters, six numbers of heads, three seeds each. It takes a little while.
+# The same width of 32, the same number of parameters, six numbers of heads, three seeds each. It takes some seconds, or
+# a good while longer where `forward` has loops: `range(1)` instead of `range(3)` will do, too.
 
 # %%
 numbers = [1, 2, 4, 8, 16, 32]
@@ -643,8 +645,8 @@ print("\n".join(steps))
 # The same sentence on every rung: who looks at whom? The score network of version 0 is untrained here, the matrices of
 # versions 4 and 5 are those of lesson 05, and version 6 has the three heads from above.
 #
-# **Before you look**, say for each version how many rows its map has, and where "l'Afrique" looks. If you run this in
-# Jupyter, buttons appear below the picture, and show one map at a time.
+# **Before you look**, say for each version how many rows its map has, and where "l'Afrique" looks. Then use the buttons
+# to go up and down the ladder.
 
 # %%
 africa, wishes, keys = x[2:3], 4 * torch.eye(4)[1:], x[:, :4]  # (1, D), (M, 4), (N, 4)
