@@ -116,6 +116,18 @@ def test_weights_must_be_registered_and_train(wrong, mistake):
     assert judge(EXERCISE, wrong).mistake == mistake
 
 
+class CutsAWeight(FeedForward):
+    """A gradient that reaches the input while one weight stays as it was made."""
+
+    def forward(self, x):
+        return self.linear2(self.dropout(F.relu(F.linear(x, self.linear1.weight.detach(), self.linear1.bias))))
+
+
+def test_a_gradient_that_does_not_reach_a_weight_is_seen():
+    """A layer that never learns under a check that looks at inputs only."""
+    assert judge(EXERCISE, CutsAWeight).mistake == "cuts-gradient"
+
+
 def test_every_weight_is_asked_for_its_gradient():
     """A gradient probe that looks at arguments only."""
     call = next(c for c in questions(EXERCISE) if c.gradients)
