@@ -214,3 +214,38 @@ class MultiHeadAttention(nn.Module):
             mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
         out = scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)
         return self.W_o(out.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
+
+
+def attention_patterns(model, *inputs):
+    """See where every head looks: run a model once, and work out the weights of each attention in it.
+
+    model:   a module that holds MultiHeadAttention, the course's or one with the same attributes
+    inputs:  what the model is called with
+    returns: dict, from the path of each attention in the model to its weights (B, H, Tq, Tk), in the order they ran;
+             of an attention that runs several times, the weights of its last run
+    """
+    patterns, hooks = {}, []
+    for path, module in model.named_modules():
+        if hasattr(module, "W_q") and hasattr(module, "W_k") and hasattr(module, "num_heads"):
+            def note(attention, args, kwargs, path=path):
+                patterns[path] = _weights(attention, *args, **kwargs)
+
+            hooks.append(module.register_forward_pre_hook(note, with_kwargs=True))
+    try:
+        with torch.no_grad():
+            model(*inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return patterns
+
+
+def _weights(attention, query, key, value=None, mask=None):
+    """The weights (B, H, Tq, Tk) of a multi-head attention for these arguments."""
+    q = attention.W_q(query).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tq, d_head)
+    k = attention.W_k(key).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tk, d_head)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (B, H, Tq, Tk)
+    if mask is not None:
+        mask = mask[:, None] if mask.dim() == 3 else mask
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=-1)

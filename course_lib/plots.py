@@ -2,15 +2,16 @@
 
 import base64
 import io
-import os
 from html import escape
 
 import matplotlib.pyplot as plt
-from IPython import get_ipython
 from IPython.display import display
+
+from course_lib.live import somebody_is_looking
 
 WEIGHTS = "viridis"  # for values from zero up, such as attention weights; readable in greyscale
 SIGNED = "PuOr"  # for values on both sides of zero
+HOVER = 1024  # squares: with more, a notebook grows heavy, and nobody finds one under the mouse
 
 
 def show(figure, alt):
@@ -22,16 +23,35 @@ def show(figure, alt):
 
 
 def _image(figure, alt):
-    """A figure as an HTML image; the figure is closed."""
+    """A figure as an HTML image whose heat maps say each square's value under the mouse; the figure is closed."""
+    figure.draw_without_rendering()
+    frame = figure.get_tightbbox().padded(0.1)  # inches
     png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=100, bbox_inches="tight", facecolor="white")
+    figure.savefig(png, format="png", dpi=100, bbox_inches=frame, facecolor="white")
+    squares = "".join(_squares(axes, frame) for axes in figure.axes)
     plt.close(figure)
     data = base64.b64encode(png.getvalue()).decode()
-    return f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}" style="max-width:100%">'
+    return (f'<div style="position:relative;display:inline-block"><img src="data:image/png;base64,{data}" '
+            f'alt="{escape(alt)}" style="max-width:100%;display:block">{squares}</div>')
+
+
+def _squares(axes, frame):
+    """Invisible boxes over the squares of a heat map, each with its row, column and value as a tooltip."""
+    boxes = []
+    for r, c, says in getattr(axes, "says", ()):
+        corners = axes.transData.transform([(c - 0.5, r - 0.5), (c + 0.5, r + 0.5)]) / axes.figure.dpi  # inches
+        (left, right), (low, high) = sorted(corners[:, 0]), sorted(corners[:, 1])
+        place = {"left": (left - frame.x0) / frame.width, "top": (frame.y1 - high) / frame.height,
+                 "width": (right - left) / frame.width, "height": (high - low) / frame.height}
+        style = "".join(f"{side}:{100 * share:.2f}%;" for side, share in place.items())
+        boxes.append(f'<b style="position:absolute;{style}" title="{escape(says)}"></b>')
+    return "".join(boxes)
 
 
 def heat_map(axes, matrix, rows, columns, title="", numbers=True, limit=None):
     """Draw a small matrix with named rows and columns; the numbers stand in the squares, so colour is not needed.
+
+    Under the mouse each square says its row, column and value, where there are at most HOVER squares.
 
     matrix: (R, C) tensor; rows and columns: R and C names
     limit:  the value of the brightest colour, to compare several maps; by default the largest one
@@ -43,8 +63,12 @@ def heat_map(axes, matrix, rows, columns, title="", numbers=True, limit=None):
     axes.set_yticks(range(len(rows)), rows)
     axes.set_title(title)
     digits = 0 if bool((matrix == matrix.round()).all()) else 2  # whole numbers as whole numbers
+    values = list(enumerate(matrix.tolist()))
+    if matrix.numel() <= HOVER:
+        axes.says = [(r, c, f"{rows[r]} → {columns[c]}: {value:.{digits}f}".removeprefix(" → "))
+                     for r, row in values for c, value in enumerate(row)]
     if numbers:
-        for r, row in enumerate(matrix.tolist()):
+        for r, row in values:
             for c, value in enumerate(row):
                 dark = abs(value) > 0.6 * limit if signed else value < 0.6 * limit
                 ink = "white" if dark else "black"
@@ -64,7 +88,7 @@ def attention_figure(weights, rows, columns, alt, heads=None, wide=3):
     names = rows if isinstance(rows[0], list | tuple) else [rows] * len(maps)
     titles = heads or [f"head {h}" for h in range(1, len(maps) + 1)]
     show(_side_by_side(maps, names, columns, titles, min(wide, len(maps))), alt)
-    if _somebody_is_looking():
+    if somebody_is_looking():
         _offer_a_choice(maps, names, columns, titles)
 
 
@@ -77,15 +101,10 @@ def _side_by_side(maps, names, columns, titles, wide):
         axis.axis("off")
     for i, (axis, weights) in enumerate(zip(axes.flat, maps, strict=False)):
         again = i % wide > 0 and names[i] == names[i - 1]  # the same words as on the left need not be repeated
-        heat_map(axis, weights, [""] * len(weights) if again else names[i], columns, titles[i], limit=1.0)
+        heat_map(axis, weights, names[i], columns, titles[i], limit=1.0)
+        axis.tick_params(labelleft=not again)
         axis.set(xlabel="is asked", ylabel="" if again else "asks")
     return figure
-
-
-def _somebody_is_looking():
-    """Does this kernel belong to an open notebook, which can show widgets? A build or a test has none."""
-    shell = get_ipython()
-    return hasattr(shell, "kernel") and ("JPY_SESSION_NAME" in os.environ or "__vsc_ipynb_file__" in shell.user_ns)
 
 
 def _offer_a_choice(maps, names, columns, titles):

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from course_lib import check, plots
+from course_lib.training import fit
 
 torch.set_num_threads(1)
 
@@ -139,23 +140,31 @@ random_words(4, 2, torch.Generator().manual_seed(0))
 
 
 # %%
+def loss_of(model, source, target):
+    """Cross-entropy of the letters it writes, when every letter before was right."""
+    logits, _ = write(model, source, target)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def batches(steps, seed):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        T = torch.randint(1, 13, (), generator=generator).item()
+        yield random_words(T, 64, generator)
+
+
+# %% [markdown]
+# `fit` from `course_lib.training` is the loop of the whole course: for each batch it works out the loss, sends the
+# gradients back and lets the optimizer take one step. `clip` shortens a gradient that is longer than 1.
+
+# %%
 def train(Model, steps, seed=0):
     """Adam, with a learning rate that rises to 0.005 and falls to nearly 0."""
     torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
     model = Model()
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.005, total_steps=steps)
-    for _ in range(steps):
-        T = torch.randint(1, 13, (), generator=generator).item()
-        source, target = random_words(T, 64, generator)
-        logits, _ = write(model, source, target)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+    fit(model, loss_of, batches(steps, seed), optimizer, schedule, clip=1.0)
     return model
 
 

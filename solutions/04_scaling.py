@@ -17,6 +17,7 @@ import torch
 
 from course_lib import check, plots
 from course_lib.attention import additive_attention
+from course_lib.training import fit
 
 torch.set_num_threads(1)
 
@@ -434,20 +435,20 @@ def train(scale, learning_rate, seed, D=256, N=8, batch=32, steps=100):
     """Train W by plain gradient descent; return the mean error of the last ten steps."""
     generator = torch.Generator().manual_seed(seed)
     rotation = torch.linalg.qr(torch.randn(D, D, generator=generator))[0]
-    W = (torch.randn(D, D, generator=generator) / D**0.5).requires_grad_()
-    optimizer = torch.optim.SGD([W], lr=learning_rate)
-    errors = []
-    for _ in range(steps):
-        x = torch.randn(batch, N, D, generator=generator)
-        target = x[torch.arange(batch), torch.randint(N, (batch,), generator=generator)]  # (batch, D)
-        scores = x @ (target @ rotation.T @ W)[..., None] / scale  # (batch, N, 1)
+    model = torch.nn.ParameterList([torch.randn(D, D, generator=generator) / D**0.5])  # W alone
+
+    def batches():
+        for _ in range(steps):
+            x = torch.randn(batch, N, D, generator=generator)
+            yield x, x[torch.arange(batch), torch.randint(N, (batch,), generator=generator)]  # target (batch, D)
+
+    def error(model, x, target):
+        scores = x @ (target @ rotation.T @ model[0])[..., None] / scale  # (batch, N, 1)
         out = (torch.softmax(scores, 1) * x).sum(1)  # (batch, D)
-        loss = ((out - target) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        errors.append(loss.item())
-    return sum(errors[-10:]) / 10
+        return ((out - target) ** 2).mean()
+
+    errors = fit(model, error, batches(), torch.optim.SGD(model.parameters(), lr=learning_rate))
+    return errors[-10:].mean().item()
 
 
 # %% [markdown]

@@ -18,6 +18,7 @@ import torch
 
 from course_lib import check, plots
 from course_lib.attention import scaled_dot_product_attention_single as attention_v2
+from course_lib.training import fit
 
 torch.set_num_threads(1)
 
@@ -1015,16 +1016,15 @@ def sentences(how_many, generator):
 
 def train(seed, steps=300):
     generator = torch.Generator().manual_seed(seed)
-    start = [torch.randn(6, width, generator=generator) / 2 for width in (4, 4, 2)]
-    W_q, W_k, W_v = matrices = [W.requires_grad_() for W in start]
-    optimizer = torch.optim.Adam(matrices, lr=0.03)
-    for _ in range(steps):
-        x, content = sentences(32, generator)
+    matrices = torch.nn.ParameterList(torch.randn(6, width, generator=generator) / 2 for width in (4, 4, 2))
+
+    def error(matrices, x, content):
+        W_q, W_k, W_v = matrices
         weights = torch.softmax(x @ W_q @ (x @ W_k).mT / 2, dim=-1)  # (B, 4, 4)
-        loss = ((weights @ (x @ W_v) - content[:, looks_for]) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return ((weights @ (x @ W_v) - content[:, looks_for]) ** 2).mean()
+
+    batches = (sentences(32, generator) for _ in range(steps))
+    fit(matrices, error, batches, torch.optim.Adam(matrices.parameters(), lr=0.03))
     return [W.detach() for W in matrices]
 
 

@@ -517,21 +517,21 @@ def lookups(generator, B=32, N=8):
 
 
 # %%
+from course_lib.training import fit
+
+
+def error(layer, x, wanted):
+    return ((layer(x, x, x)[..., :16] - wanted) ** 2).mean()
+
+
 def train(num_heads, seed, steps=200):
     """Train your layer on the task; return the mean error of the last twenty steps."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     layer = Version6(32, num_heads)
-    optimizer = torch.optim.Adam(layer.parameters(), lr=0.03)
-    errors = []
-    for _ in range(steps):
-        x, wanted = lookups(generator)
-        loss = ((layer(x, x, x)[..., :16] - wanted) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        errors.append(loss.item())
-    return sum(errors[-20:]) / 20
+    batches = (lookups(generator) for _ in range(steps))
+    errors = fit(layer, error, batches, torch.optim.Adam(layer.parameters(), lr=0.03))
+    return errors[-20:].mean().item()
 
 
 # %% [markdown]

@@ -45,8 +45,8 @@ def new_guesser(generator, T, D):
     """Vectors for 6 faces and for T places, then W_q, W_k, W_v and W_o, all ready to train."""
     shapes = [(6, D), (T, D), (D, D), (D, D), (D, D), (D, 6)]
     scales = [1, 1] + [D**-0.5] * 4
-    return [(scale * torch.randn(shape, generator=generator)).requires_grad_()
-            for shape, scale in zip(shapes, scales, strict=True)]
+    return nn.ParameterList(scale * torch.randn(shape, generator=generator)
+                            for shape, scale in zip(shapes, scales, strict=True))
 
 
 def guess(guesser, attention, mask, rolls):
@@ -61,20 +61,23 @@ def guess(guesser, attention, mask, rolls):
 # new rows. For attention we take PyTorch's own; yours will take over soon.
 
 # %%
+from course_lib.training import fit
+
+
 def learn_the_die(attention, mask, seed, T=6, D=16, batch=32, steps=120):
     """Train on rolls of a fair die; return the hit rate and the loss at each of the T places, on new rolls: (2, T)."""
     generator = torch.Generator().manual_seed(seed)
     guesser = new_guesser(generator, T, D)
-    optimizer = torch.optim.Adam(guesser, lr=0.03)
-    for step in range(steps + 1):
-        rolls = torch.randint(6, (batch if step < steps else 1000, T + 1), generator=generator)
+
+    def play(guesser, rolls):
+        """The logits, the losses and the rolls that followed, at each of the T places."""
         logits, following = guess(guesser, attention, mask, rolls[:, :-1]), rolls[:, 1:]
-        losses = F.cross_entropy(logits.transpose(1, 2), following, reduction="none")  # (batch, T)
-        if step < steps:
-            optimizer.zero_grad()
-            losses.mean().backward()
-            optimizer.step()
-    hits = (logits.argmax(-1) == following).float()  # of the last rows, after the last step
+        return logits, F.cross_entropy(logits.transpose(1, 2), following, reduction="none"), following
+
+    batches = [(torch.randint(6, (batch, T + 1), generator=generator),) for _ in range(steps)]
+    fit(guesser, lambda *given: play(*given)[1].mean(), batches, torch.optim.Adam(guesser.parameters(), lr=0.03))
+    logits, losses, following = play(guesser, torch.randint(6, (1000, T + 1), generator=generator))
+    hits = (logits.argmax(-1) == following).float()  # (1000, T)
     return torch.stack([hits.mean(0), losses.detach().mean(0)])
 
 # %% [markdown]

@@ -5,10 +5,12 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from course_lib.attention import (
     MultiHeadAttention,
     additive_attention,
+    attention_patterns,
     attention_query_matrix,
     bahdanau_context,
     cross_attention,
@@ -21,6 +23,7 @@ from course_lib.attention import (
     weighted_sum,
 )
 from course_lib.masks import causal_mask, padding_mask, padding_mask_from_ids
+from course_lib.transformer import EncoderLayer
 
 DTYPES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 sizes = st.integers(1, 9)
@@ -233,3 +236,20 @@ def test_heads_that_do_not_divide_the_width_are_refused():
     """A silent rounding of the head width."""
     with pytest.raises(ValueError, match="10 cannot be split into 4 heads"):
         MultiHeadAttention(10, 4)
+
+
+def test_the_patterns_of_a_model_are_those_of_torch():
+    """A map that is drawn for other weights, another mask or another head than the model used."""
+    torch.manual_seed(0)
+    layer = EncoderLayer(12, 3, 8)
+    x, mask = torch.randn(2, 5, 12), padding_mask_from_ids(torch.tensor([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]]))
+    patterns = attention_patterns(layer, x, mask)
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    with torch.no_grad():
+        attn = layer.self_attn
+        theirs.in_proj_weight.copy_(torch.cat([attn.W_q.weight, attn.W_k.weight, attn.W_v.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([attn.W_q.bias, attn.W_k.bias, attn.W_v.bias]))
+    _, expected = theirs(x, x, x, key_padding_mask=~mask[:, 0], average_attn_weights=False)
+    assert list(patterns) == ["self_attn"]
+    assert torch.allclose(patterns["self_attn"], expected, atol=1e-6)
+    assert not layer.self_attn._forward_pre_hooks

@@ -5,6 +5,7 @@ data and so is a Reply: an answer in another process can be asked the same way.
 """
 
 import contextlib
+import copy
 import io
 import random
 from dataclasses import dataclass, replace
@@ -173,9 +174,9 @@ def _map_float(args, change):
 
 
 def _copy(value, strided):
-    """A copy of a tensor; where strided, one whose elements lie in memory in another order, with gaps."""
+    """A copy of an argument; where strided, one whose elements lie in memory in another order, with gaps."""
     if not isinstance(value, torch.Tensor):
-        return value
+        return copy.deepcopy(value)  # a callable that counts its calls begins anew
     if not strided or value.dim() == 0:
         return value.detach().clone()
     gaps = value.detach().movedim(-1, 0).repeat_interleave(2, dim=-1) if value.dim() > 1 \

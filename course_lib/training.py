@@ -1,0 +1,69 @@
+"""Training: one loop for every model of the course."""
+
+import sys
+
+import torch
+from tqdm.auto import tqdm
+
+from course_lib.live import somebody_is_looking
+
+
+def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, progress="training"):
+    """Train a model, one step a batch, and keep the loss of every step.
+
+    model:     an nn.Module; batches are moved to the device of its parameters
+    loss_of:   loss_of(model, *batch) -> scalar tensor, smaller is better
+    batches:   an iterable of tuples of tensors, such as shuffled(...); its length, where it has one, is shown
+    optimizer: a torch optimizer over the model's parameters
+    schedule:  a torch learning-rate schedule, moved on after every step
+    clip:      the largest gradient norm allowed; None leaves gradients as they are
+    seed:      decides dropout; random states outside are left as they were
+    progress:  words beside the progress bar, which only a person at the screen sees
+    returns:   (steps,) float32 on the CPU, the loss before each step
+    """
+    device = next(model.parameters()).device
+    model.train()
+    losses = []
+    nobody = not (somebody_is_looking() or sys.stderr.isatty())
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.random.manual_seed(seed)
+        for batch in tqdm(batches, desc=progress, unit="step", leave=False, disable=nobody):
+            loss = loss_of(model, *(t.to(device, non_blocking=True) for t in batch))
+            optimizer.zero_grad()
+            loss.backward()
+            if clip is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimizer.step()
+            if schedule is not None:
+                schedule.step()
+            losses.append(loss.detach())  # still on the device: nothing waits for it here
+    return torch.stack(losses).float().cpu()
+
+
+class shuffled:
+    """Batches of rows, in a new order every epoch.
+
+    tensors:    one or more, with as many rows each
+    batch_size: rows a batch; rows left over at the end of an epoch wait for another epoch
+    epochs:     how often every row is offered
+    seed:       decides the order
+    yields:     tuples of tensors (batch_size, ...), one a tensor
+    """
+
+    def __init__(self, *tensors, batch_size, epochs=1, seed=0):
+        rows = len(tensors[0])
+        if any(len(t) != rows for t in tensors):
+            raise ValueError(f"every tensor needs as many rows: got {[len(t) for t in tensors]}")
+        if not 1 <= batch_size <= rows:
+            raise ValueError(f"batch_size = {batch_size} has to lie between 1 and the number of rows, {rows}")
+        self.tensors, self.batch_size, self.epochs, self.seed = tensors, batch_size, epochs, seed
+
+    def __len__(self):
+        return self.epochs * (len(self.tensors[0]) // self.batch_size)
+
+    def __iter__(self):
+        generator = torch.Generator().manual_seed(self.seed)
+        for _ in range(self.epochs):
+            order = torch.randperm(len(self.tensors[0]), generator=generator)
+            for rows in order.split(self.batch_size)[: len(order) // self.batch_size]:
+                yield tuple(t[rows] for t in self.tensors)

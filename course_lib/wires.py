@@ -1,0 +1,72 @@
+"""The wires between attention layers: layer norm, the feed-forward network, the skip connection.
+
+Each keeps the shape of what goes through it, so that they can be joined in any order and stacked to any depth.
+"""
+
+from torch import nn
+
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    """Bring every position to mean 0 and variance 1, then let it stretch and shift what it needs.
+
+    x:       (..., D)  each position is normalised by itself, over its own D numbers
+    gamma:   (D,)      learned gain, one a channel
+    beta:    (D,)      learned offset, one a channel
+    eps:     float     added to the variance, so that a position whose numbers are all equal stays finite
+    returns: (..., D)  (x - mean) / sqrt(var + eps) * gamma + beta; var is the mean squared deviation (divided by D)
+
+    Ba, Kiros and Hinton 2016, arXiv:1607.06450, equations 3 and 4.
+    """
+    centred = x - x.mean(dim=-1, keepdim=True)  # (..., D)
+    variance = (centred**2).mean(dim=-1, keepdim=True)  # (..., 1)
+    return centred / (variance + eps) ** 0.5 * gamma + beta  # (..., D)
+
+
+class FeedForward(nn.Module):
+    """Let every position think for itself: out to a wider layer, a switch, and back.
+
+    d_model: width of inputs and outputs
+    d_ff:    width of the hidden layer, four times d_model in the paper
+    dropout: share of hidden numbers set to zero while training
+
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.3, equation 2; dropout inside it as in torch's own layers.
+    """
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        """Linear, ReLU, dropout, linear; the same weights at every position.
+
+        x:       (..., d_model)
+        returns: (..., d_model)  max(0, x W_1 + b_1) W_2 + b_2
+        """
+        hidden = self.linear1(x).relu()  # (..., d_ff)
+        return self.linear2(self.dropout(hidden))  # (..., d_model)
+
+
+class SublayerConnection(nn.Module):
+    """Add and norm: carry x around a sublayer, add what the sublayer says, and normalise the sum.
+
+    d_model: width
+    dropout: share of the sublayer's output set to zero while training
+
+    Vaswani et al. 2017, arXiv:1706.03762, sections 3.1 and 5.4 ("post-norm").
+    """
+
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        """Skip connection, then layer norm.
+
+        x:        (..., d_model)
+        sublayer: callable, (..., d_model) -> (..., d_model); it is called once, with x
+        returns:  (..., d_model)  LayerNorm(x + Dropout(sublayer(x)))
+        """
+        return self.norm(x + self.dropout(sublayer(x)))  # (..., d_model)
