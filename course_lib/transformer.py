@@ -3,6 +3,8 @@
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.masks import causal_mask, padding_mask_from_ids
+from course_lib.positions import sinusoidal_positions
 from course_lib.wires import FeedForward
 
 
@@ -34,3 +36,92 @@ class EncoderLayer(nn.Module):
         """
         x = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))  # (B, T, d_model)
         return self.norm2(x + self.dropout(self.ff(x)))  # (B, T, d_model)
+
+
+class DecoderLayer(nn.Module):
+    """One block of the decoder: a token looks at what is written, then at the source, then thinks for itself.
+
+    d_model:   width of inputs and outputs
+    num_heads: heads of each of the two attentions
+    d_ff:      width of the hidden layer of the feed-forward network
+    dropout:   share of numbers set to zero while training: after each sublayer, and inside the feed-forward network
+
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Decoder" ("post-norm"), and section 5.4 for dropout.
+    """
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.cross_attn = MultiHeadAttention(d_model, num_heads)
+        self.ff = FeedForward(d_model, d_ff, dropout)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, tgt_mask=None, memory_mask=None):
+        """Self-attention, cross-attention, feed-forward; each with skip connection, dropout and layer norm.
+
+        x:           (B, Tt, d_model)  what is written
+        memory:      (B, Ts, d_model)  what the encoder made of the source: keys and values of the cross-attention
+        tgt_mask:    bool (Tt, Tt), (B, Tt, Tt) or (B, 1, Tt), for the self-attention; True = may attend
+        memory_mask: bool (Tt, Ts), (B, Tt, Ts) or (B, 1, Ts), for the cross-attention; True = may attend
+        returns:     (B, Tt, d_model)
+        """
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, tgt_mask)))  # (B, Tt, d_model)
+        x = self.norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)))  # (B, Tt, d_model)
+        return self.norm3(x + self.dropout(self.ff(x)))  # (B, Tt, d_model)
+
+
+class Transformer(nn.Module):
+    """The whole Transformer of 2017: reads a source, and says for each place of a target what should come next.
+
+    src_vocab:  number of different source tokens
+    tgt_vocab:  number of different target tokens
+    d_model:    width between the layers, even
+    num_heads:  heads of each attention
+    d_ff:       width of the hidden layer of the feed-forward networks
+    num_layers: number of encoder layers, and of decoder layers
+    dropout:    share of numbers set to zero while training
+    pad_id:     the token that only fills up, in source and target
+
+    Vaswani et al. 2017, arXiv:1706.03762, figure 1 and section 3; without its weight tying (section 3.4).
+    """
+
+    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout=0.0, pad_id=0):
+        super().__init__()
+        self.d_model = d_model
+        self.pad_id = pad_id
+        self.src_embed = nn.Embedding(src_vocab, d_model)
+        self.tgt_embed = nn.Embedding(tgt_vocab, d_model)
+        self.encoder = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.out = nn.Linear(d_model, tgt_vocab)
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, ids, table):
+        """Token numbers to vectors that also say where they stand.
+
+        ids:     (B, T) integers
+        table:   src_embed or tgt_embed
+        returns: (B, T, d_model)  dropout(table(ids) * sqrt(d_model) + sinusoidal positions), for any length T
+        """
+        x = table(ids) * self.d_model**0.5  # (B, T, d_model)
+        return self.dropout(x + sinusoidal_positions(ids.shape[1], self.d_model).to(x))
+
+    def forward(self, src, tgt):
+        """Encode the source, decode the target beside it.
+
+        src:     (B, Ts) integers; padding is masked wherever the source is read
+        tgt:     (B, Tt) integers, the decoder's input; a place sees itself and earlier places that are not padding
+        returns: (B, Tt, tgt_vocab)  logits of the next token at every place
+        """
+        src_mask = padding_mask_from_ids(src, self.pad_id)  # (B, 1, Ts)
+        tgt_mask = padding_mask_from_ids(tgt, self.pad_id) & causal_mask(tgt.shape[1]).to(tgt.device)  # (B, Tt, Tt)
+        memory = self.embed(src, self.src_embed)  # (B, Ts, d_model)
+        for layer in self.encoder:
+            memory = layer(memory, src_mask)
+        x = self.embed(tgt, self.tgt_embed)  # (B, Tt, d_model)
+        for layer in self.decoder:
+            x = layer(x, memory, tgt_mask, src_mask)
+        return self.out(x)  # (B, Tt, tgt_vocab)
