@@ -5,6 +5,7 @@ with weights that sum to one; what changes from version to version is how the we
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -212,7 +213,8 @@ class MultiHeadAttention(nn.Module):
         v = self.W_v(value).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)
         if mask is not None and mask.dim() == 3:
             mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
-        out = scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)
+        # torch's scaled_dot_product_attention gives what the one above gives, but never keeps a (Tq, Tk) matrix.
+        out = F.scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)
         return self.W_o(out.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
 
 

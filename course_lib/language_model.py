@@ -4,6 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.masks import causal_mask
+from course_lib.positions import sinusoidal_positions
+from course_lib.wires import FeedForward
+
 
 def shift_labels(ids):
     """Make inputs and targets of next-token prediction out of the same tokens.
@@ -93,3 +98,132 @@ def generate(model, idx, max_new_tokens, block_size):
         probs = torch.softmax(model(idx[:, -block_size:])[:, -1], dim=-1)  # (B, V)
         idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)  # (B, t + 1)
     return idx
+
+
+class Block(nn.Module):
+    """One block of a decoder-only Transformer: a token looks back, then thinks for itself.
+
+    d_model:      width of inputs and outputs
+    num_heads:    heads of the attention
+    d_ff:         width of the hidden layer of the feed-forward network
+    dropout:      share of numbers set to zero while training: after each sublayer, and inside the feed-forward network
+    attention:    the class of the attention, so that it may be your own
+    feed_forward: the class of the feed-forward network, likewise
+
+    Radford et al. 2019 ("GPT-2"), section 2.3: norms come before the sublayers ("pre-norm").
+    """
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, attention=MultiHeadAttention, feed_forward=FeedForward):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attn = attention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.ff = feed_forward(d_model, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, mask):
+        """Attention, then feed-forward; each is asked with a norm of x, and its answer is added to x itself.
+
+        x:       (B, T, d_model)
+        mask:    (T, T) bool, True = may attend
+        returns: (B, T, d_model)
+        """
+        h = self.norm1(x)  # (B, T, d_model)
+        x = x + self.dropout(self.attn(h, h, h, mask))
+        return x + self.dropout(self.ff(self.norm2(x)))
+
+
+class LanguageModel(nn.Module):
+    """A decoder-only Transformer: reads tokens, and says at every place what should come next.
+
+    vocab_size: V
+    num_layers: number of blocks; the other arguments are those of a Block
+
+    Radford et al. 2018 ("GPT"), section 3.1, with pre-norm and sinusoids, so that no table limits the length.
+    """
+
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0, **parts):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff, dropout, **parts) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.out = nn.Linear(d_model, vocab_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, idx, start=0):
+        """Token numbers to vectors that also say where they stand.
+
+        idx:     (B, T) integers
+        start:   the position of the first one
+        returns: (B, T, d_model)
+        """
+        x = self.table(idx)  # (B, T, d_model)
+        places = sinusoidal_positions(start + idx.shape[1], x.shape[-1])[start:]  # (T, d_model)
+        return self.dropout(x + places.to(x))
+
+    def predict(self, x):
+        """Read the next token off the vectors after the last block, or between two blocks.
+
+        x:       (B, T, d_model)
+        returns: (B, T, V) logits
+        """
+        return self.out(self.norm(x))
+
+    def forward(self, idx):
+        """Logits of the next token at every place; a place sees itself and what is before it.
+
+        idx:     (B, T) integers, any T
+        returns: (B, T, V)
+        """
+        x, mask = self.embed(idx), causal_mask(idx.shape[1]).to(idx.device)
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.predict(x)  # (B, T, V)
+
+
+class WithCache(nn.Module):
+    """A LanguageModel that keeps the keys and values of all it has read, and reads only what is new.
+
+    model: in eval mode: nothing is dropped out here
+
+    Called as the model is, so that `generate` need not know of it. A context that does not begin with the last one is
+    read from its beginning: another text, or a window that has moved, in which every token has a new position.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.seen = None
+
+    @torch.no_grad()
+    def forward(self, context):
+        """Logits of the next token after each new token of a context.
+
+        context: (B, T) integers
+        returns: (B, t, V) for the last t tokens, those that are new; its last place is the last of the context
+        """
+        old = self._known(context)
+        x = self.model.embed(context[:, old:], start=old)  # (B, t, d_model)
+        mask = causal_mask(context.shape[1])[old:].to(context.device)  # (t, T)
+        for i, block in enumerate(self.model.blocks):
+            x = x + self._attend(i, block.attn, block.norm1(x), mask)
+            x = x + block.ff(block.norm2(x))
+        self.seen = context.clone()
+        return self.model.predict(x)
+
+    def _known(self, context):
+        """How many tokens at the beginning of a context have been read; where it is another text, forget them."""
+        old = 0 if self.seen is None else self.seen.shape[1]
+        if old < context.shape[1] and old and torch.equal(self.seen, context[:, :old]):
+            return old
+        self.kept = [None] * len(self.model.blocks)
+        return 0
+
+    def _attend(self, i, attn, x, mask):
+        """The attention of block i: queries of the new tokens alone, keys and values of all."""
+        q, k, v = (W(x).unflatten(-1, (attn.num_heads, -1)).transpose(1, 2) for W in (attn.W_q, attn.W_k, attn.W_v))
+        if self.kept[i] is not None:
+            k, v = (torch.cat(both, dim=2) for both in zip(self.kept[i], (k, v), strict=True))  # (B, H, T, d_head)
+        self.kept[i] = k, v
+        out = scaled_dot_product_attention(q, k, v, mask)  # (B, H, t, d_head)
+        return attn.W_o(out.transpose(1, 2).flatten(2))  # (B, t, d_model)

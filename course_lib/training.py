@@ -1,11 +1,8 @@
 """Training: one loop for every model of the course."""
 
-import sys
-
 import torch
-from tqdm.auto import tqdm
 
-from course_lib.live import somebody_is_looking
+from course_lib.live import progress_bar
 
 
 def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, progress="training"):
@@ -24,10 +21,9 @@ def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, pr
     device = next(model.parameters()).device
     model.train()
     losses = []
-    nobody = not (somebody_is_looking() or sys.stderr.isatty())
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.random.manual_seed(seed)
-        for batch in tqdm(batches, desc=progress, unit="step", leave=False, disable=nobody):
+        for batch in progress_bar(batches, desc=progress, unit="step"):
             loss = loss_of(model, *(t.to(device, non_blocking=True) for t in batch))
             optimizer.zero_grad()
             loss.backward()
@@ -67,3 +63,11 @@ class shuffled:
             order = torch.randperm(len(self.tensors[0]), generator=generator)
             for rows in order.split(self.batch_size)[: len(order) // self.batch_size]:
                 yield tuple(t[rows] for t in self.tensors)
+
+
+if __name__ == "__main__":
+    import sys
+
+    from course_lib.long_runs import main
+
+    sys.exit(main())

@@ -13,8 +13,8 @@
 # %%
 import matplotlib.pyplot as plt
 import torch
+import torch.nn.functional as F
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib import check, plots
 from course_lib.attention import scaled_dot_product_attention
@@ -258,13 +258,16 @@ print(f"largest difference from the list of heads: {difference:.6f}")
 #
 # The slices are still taken in a loop. But `@` works on whole stacks of matrices: (3, 5, 2) @ (3, 2, 5) are three
 # products in one. Stack the heads along a new axis in front, and the attention of all heads is one call.
-# `scaled_dot_product_attention` is version 3 with keys and values, for stacks. (You will write it in lesson 07.)
+# `scaled_dot_product_attention` is version 3 with keys and values, for stacks. (You will write it in lesson 07.) torch
+# has one of the same name.
 
 # %%
 stacks = [torch.stack([projected[:, s] for s in slices]) for projected in (Q, K, V)]  # (H, N, d_head) each
 all_at_once = scaled_dot_product_attention(*stacks)  # (H, N, d_head)
 a_stack_is_the_list = torch.allclose(all_at_once, torch.stack(outputs), atol=1e-6)
+torchs_own_gives_the_same = torch.allclose(F.scaled_dot_product_attention(*stacks), all_at_once, atol=1e-6)
 assert a_stack_is_the_list
+assert torchs_own_gives_the_same
 tuple(stacks[0].shape), tuple(all_at_once.shape)
 
 # %% [markdown]
@@ -310,7 +313,8 @@ print("head 1, by view:", by_view[0].tolist())
 #
 # You may call `scaled_dot_product_attention(query, key, value, mask)` for the part inside the heads, or write that part
 # yourself. Its mask has to fit the scores, and they now have four axes. Leave the mask for last: the card tells you
-# when nothing else is missing.
+# when nothing else is missing. (`F.scaled_dot_product_attention` is torch's own. It computes the same in one step and
+# never writes the table of weights down, so the course's own answer takes it.)
 #
 # <details><summary>Hint 1: a question about the split</summary>
 #
@@ -437,6 +441,8 @@ plots.show(figure, "Four heads by four slices of the projected features. On the 
 # torch's layer at the width of the paper, for 128 words. A FLOP is a multiplication or an addition of two numbers.
 
 # %%
+from torch.utils.flop_counter import FlopCounterMode
+
 costs = {}
 for num_heads in (1, 2, 8, 16):
     with torch.device("meta"):  # shapes without numbers

@@ -253,3 +253,18 @@ def test_the_patterns_of_a_model_are_those_of_torch():
     assert list(patterns) == ["self_attn"]
     assert torch.allclose(patterns["self_attn"], expected, atol=1e-6)
     assert not layer.self_attn._forward_pre_hooks
+
+
+@pytest.mark.parametrize("shape", [None, (5, 7), (2, 5, 7), (2, 1, 7)])
+def test_the_fused_path_is_the_textbook_path(shape):
+    """A kernel that scales, masks or orders its heads otherwise than the formula."""
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(12, 3)
+    query, key, value = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    mask = None if shape is None else torch.rand(shape) < 0.7
+    heads = (layer.W_q(query), layer.W_k(key), layer.W_v(value))
+    q, k, v = (t.unflatten(-1, (3, 4)).transpose(1, 2) for t in heads)
+    wide = mask[:, None] if mask is not None and mask.dim() == 3 else mask
+    textbook = layer.W_o(scaled_dot_product_attention(q, k, v, wide).transpose(1, 2).flatten(2))
+    sees = torch.ones(2, 5, dtype=torch.bool) if mask is None else mask.expand(2, 5, 7).any(-1)
+    assert sees.any() and torch.allclose(layer(query, key, value, mask)[sees], textbook[sees], atol=1e-6)

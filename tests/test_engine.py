@@ -168,6 +168,67 @@ def test_code_that_would_fail_on_a_gpu_is_told_from_code_that_would_not(answer, 
     assert (reply.error is not None and reply.error[0] == "LostDevice") == lost, reply.error
 
 
+def test_a_list_of_integers_with_a_float_is_a_reply():
+    """A search that returns tokens and a score could not be compared; a tensor in their place would be taken."""
+    reply = ask(lambda: ([1, 4, 2], -0.5), Call(()))
+    assert [o.tolist() for o in reply.outputs] == [[1, 4, 2], -0.5] and "a list of integers and a float" in reply.form
+    assert ask(lambda: ([], 0.0), Call(())).outputs[0].dtype == torch.int64
+    for wrong, words in ((([1], torch.zeros(())), "list and Tensor"), (([torch.tensor(1)], 0.5), "list and float")):
+        assert ask(lambda wrong=wrong: wrong, Call(())).form == f"a tuple that holds {words}"
+
+
+def test_a_none_beside_a_tensor_is_a_reply():
+    """A model without targets has no loss: the logits beside the None would go unseen."""
+    reply = ask(lambda: (torch.ones(2), None), Call(()))
+    assert reply.form == "a tuple of a tensor and None" and torch.equal(reply.outputs[0], torch.ones(2))
+    assert ask(lambda: (None, None), Call(())).outputs == ()
+
+
+def draw(p):
+    return torch.bernoulli(p).long()
+
+
+def always_one(p):
+    """It does not draw at all."""
+    return torch.ones_like(p).long()
+
+
+def the_same_for_all(p):
+    """One draw is shared."""
+    return torch.bernoulli(p[0]).expand(p.shape).long()
+
+
+def share(draw, generator):
+    return abs(draw(torch.full((2000,), 0.3)).float().mean() - 0.3) < 0.06
+
+
+def rows_differ(draw, generator):
+    return draw(torch.full((50,), 0.5)).unique().numel() == 2
+
+
+def seeds_matter(draw, generator):
+    p = torch.full((50,), 0.5)
+    return len({tuple(draw(p, seed=seed).tolist()) for seed in range(20)}) > 1
+
+
+DRAWS = Exercise(
+    name="draw", lesson="12", asked="", verified=draw, oracle=lambda p: p.long(),
+    examples=((torch.tensor([1.0, 1.0]),),), sizes=((3,), (1,)), make=lambda generator, n: (torch.ones(n),),
+    mistakes=(always_one, the_same_for_all), properties=(),
+    statistics=(("Not three in ten are drawn.", share), ("All rows are the same.", rows_differ),
+                ("Another seed does not change it.", seeds_matter)))
+
+
+def test_what_is_drawn_is_judged_by_its_frequencies():
+    """A check of random answers that compares drawn numbers, or one that looks at shapes only."""
+    assert judge(DRAWS, draw).status == "right"
+    assert judge(DRAWS, lambda p: (torch.rand_like(p) < p).long()).status == "right"
+    assert judge(DRAWS, lambda p: torch.ones_like(p).long()).mistake == "always-one"
+    assert judge(DRAWS, lambda p: (torch.rand(1, device=p.device) < p).long()).mistake == "the-same-for-all"
+    too_many = judge(DRAWS, lambda p: (torch.rand_like(p) < p + 0.2).long())
+    assert too_many.status == "wrong" and too_many.mistake is None and too_many.failure.says == DRAWS.statistics[0][0]
+
+
 def _worker(pipe):
     def attend(query, inputs):
         return torch.softmax(inputs @ query, 0) @ inputs

@@ -1,12 +1,17 @@
 """Language models against counting by hand, torch's losses, and the frequencies of what they draw."""
 
+import time
 from collections import Counter
 
+import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from course_lib.language_model import (
     BigramLM,
+    LanguageModel,
+    WithCache,
     bigram_probs,
     generate,
     get_batch,
@@ -79,3 +84,104 @@ def test_texts_grow_by_drawing_and_see_no_more_than_the_block():
     shares = texts[:, 3:].flatten().bincount(minlength=3) / 6000
     assert torch.allclose(shares, torch.tensor([0.5, 0.3, 0.2]), atol=0.03)
     assert not torch.equal(texts[:1000, 3], texts[1000:, 3])
+
+
+def tiny(dtype=torch.float32, **parts):
+    """A model all of whose parameters are away from their initial values."""
+    torch.manual_seed(0)
+    model = LanguageModel(11, 16, 4, 24, 3, dropout=0.2, **parts).to(dtype).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.1 * torch.randn_like(p))
+    return model
+
+
+def by_torch(model, idx):
+    """The same weights in torch's own pre-norm layers."""
+    layer = nn.TransformerEncoderLayer(16, 4, 24, 0.0, batch_first=True, norm_first=True, dtype=torch.float64)
+    stack = nn.TransformerEncoder(layer, 3, norm=model.norm, enable_nested_tensor=False).eval()
+    for ours, theirs in zip(model.blocks, stack.layers, strict=True):
+        with torch.no_grad():
+            for name, part in {"norm1": ours.norm1, "norm2": ours.norm2, "linear1": ours.ff.linear1,
+                               "linear2": ours.ff.linear2, "self_attn.out_proj": ours.attn.W_o}.items():
+                theirs.get_submodule(name).load_state_dict(part.state_dict())
+            W = (ours.attn.W_q, ours.attn.W_k, ours.attn.W_v)
+            theirs.self_attn.in_proj_weight.copy_(torch.cat([w.weight for w in W]))
+            theirs.self_attn.in_proj_bias.copy_(torch.cat([w.bias for w in W]))
+    future = torch.ones(idx.shape[1], idx.shape[1], dtype=torch.bool).triu(1)
+    return model.out(stack(model.embed(idx), mask=future))
+
+
+def test_the_model_is_torch_s():
+    """A norm in the wrong place, or a mask the wrong way round."""
+    model = tiny(torch.float64)
+    idx = torch.randint(11, (2, 7))
+    assert torch.allclose(model(idx), by_torch(model, idx), atol=1e-12)
+
+
+def test_any_length_is_read_and_the_future_never():
+    """A positions table that ends, or a model that sees the token it predicts."""
+    model = tiny()
+    idx = torch.randint(11, (1, 1500))
+    logits = model(idx)
+    assert logits.shape == (1, 1500, 11)
+    assert torch.allclose(model(idx[:, :40]), logits[:, :40], atol=1e-5)
+
+
+def test_positions_count():
+    """A model for which order does not matter: two tokens before the last one, exchanged."""
+    model = tiny()
+    one, other = model(torch.tensor([[1, 2, 3], [2, 1, 3]]))[:, -1]
+    assert not torch.allclose(one, other, atol=1e-3)
+
+
+def test_other_parts_take_the_places_of_attention_and_feed_forward():
+    """A learner's own class that is named and never used."""
+
+    class Attention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+
+        def forward(self, query, key, value, mask):
+            return 0 * query
+
+    class Nothing(nn.Module):
+        def __init__(self, d_model, d_ff, dropout):
+            super().__init__()
+
+        def forward(self, x):
+            return 0 * x
+
+    model = tiny(attention=Attention, feed_forward=Nothing)
+    idx = torch.randint(11, (2, 5))
+    assert torch.equal(model(idx), model.predict(model.embed(idx)))
+
+
+@pytest.mark.parametrize("steps", [[1] * 9, [4, 1, 1, 3], [9]])
+def test_the_cache_changes_no_logit(steps):
+    """Keys in the wrong order, a position that starts anew at each step, a mask that is cut at the wrong end."""
+    model = tiny()
+    cached, idx = WithCache(model), torch.randint(11, (2, 9))
+    ends = torch.tensor(steps).cumsum(0).tolist()
+    logits = torch.cat([cached(idx[:, :end]) for end in ends], dim=1)
+    assert torch.allclose(logits, model(idx), atol=1e-5)
+
+
+def test_the_cache_forgets_when_the_text_is_another():
+    """Keys of an old text that answer for a new one; the same text again; a window that has moved; a smaller batch."""
+    model = tiny()
+    cached, idx = WithCache(model), torch.randint(11, (2, 9))
+    for context in (idx, idx, idx.flip(0), idx[:, 1:], idx[:, :4], idx[:1], idx[:1, :5], idx):
+        assert torch.allclose(cached(context)[:, -1], model(context)[:, -1], atol=1e-5)
+
+
+def test_generating_with_the_cache_gives_the_same_text_sooner():
+    """A cache that is right and reads everything again."""
+    model, begun = tiny(), torch.randint(11, (1, 4))
+    texts, seconds = [], []
+    for reader in (model, WithCache(model)):
+        torch.manual_seed(0)
+        start = time.process_time()
+        texts.append(generate(reader, begun, 250, block_size=300))
+        seconds.append(time.process_time() - start)
+    assert torch.equal(*texts) and seconds[1] < seconds[0]

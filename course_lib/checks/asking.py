@@ -34,6 +34,7 @@ class Call:
     build: tuple | None = None
     weights: dict | None = None
     train: bool = False
+    seed: int = 0  # of torch's random state, for what is drawn at random
 
     def in_float64(self):
         """The same question with twice the precision: what the truth is computed from."""
@@ -71,16 +72,16 @@ def ask(candidate, call):
     handed = tuple(a.clone(memory_format=torch.preserve_format) if i in leaves else a for i, a in enumerate(args))
     parameters = ()
     stdout = io.StringIO()
-    with undisturbed(), contextlib.redirect_stdout(stdout):
+    with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
             if call.build is not None:
                 candidate = _build(candidate, call)
                 parameters = tuple(name for name, _ in candidate.named_parameters())
                 leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
             with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
-                outputs, form = _read(candidate(*handed))
+                outputs, form = _sorted(candidate(*handed))
                 if call.twice:
-                    outputs = _after_writing_over(_read(candidate(*handed))[0], outputs)
+                    outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
             if gpu and any(gpu.on_host(t) for t in outputs):
                 raise LostDevice("the result is on the CPU although the arguments are not")
             gradients = _gradients(outputs, leaves) if call.gradients else None
@@ -137,24 +138,41 @@ def _uneven(t):
     return torch.arange(t.numel(), dtype=t.dtype).mul(1.7).add(0.3).cos().reshape(t.shape)
 
 
+def _sorted(returned):
+    """What was returned, by `_read`; a None beside a tensor is a second result that is not there."""
+    if isinstance(returned, tuple) and len(returned) == 2 and returned[1] is None \
+            and isinstance(returned[0], torch.Tensor):
+        return returned[:1], "a tuple of a tensor and None"
+    return _read(returned)
+
+
 def _read(returned):
     """Sort what was returned into tensors, or say what it is instead."""
     if isinstance(returned, torch.Tensor):
         return (returned,), "tensor"
     if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
         return returned, "tuple"
+    if isinstance(returned, tuple):
+        if len(returned) == 2 and _is_list_of_integers(returned[0]) and isinstance(returned[1], float):
+            tokens, score = torch.tensor(returned[0], dtype=torch.int64), torch.tensor(float(returned[1]))
+            return (tokens, score), "a tuple of a list of integers and a float"
+        return (), f"a tuple that holds {' and '.join(type(t).__name__ for t in returned) or 'nothing'}"
     names = {type(None): "None", np.ndarray: "a numpy array", list: "a list", float: "a Python number",
-             int: "a Python number", tuple: "a tuple that holds more than tensors"}
+             int: "a Python number"}
     return (), names.get(type(returned), f"an object of type {type(returned).__name__}")
 
 
+def _is_list_of_integers(value):
+    return isinstance(value, list) and all(type(i) is int for i in value)
+
+
 @contextlib.contextmanager
-def undisturbed():
+def undisturbed(seed=0):
     """Whatever happens to random states, default dtype or gradient mode within the block ends with it."""
     numpy_state, python_state, dtype = np.random.get_state(), random.getstate(), torch.get_default_dtype()
     torch_state = torch.get_rng_state()
     torch.set_default_dtype(torch.float32)
-    torch.default_generator.manual_seed(0)
+    torch.default_generator.manual_seed(seed)
     try:
         with torch.enable_grad():
             yield

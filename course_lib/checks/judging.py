@@ -34,6 +34,7 @@ class Exercise:
     make: Callable  # make(generator, *size) -> args in float32
     mistakes: tuple
     properties: tuple = ()  # pairs (sentence for when it fails, holds(output, generator))
+    statistics: tuple = ()  # pairs (sentence, holds(draw, generator)) of random answers: each of them must hold
     extremes: tuple = ()  # large arguments whose scores are exact in float32
     square_size: tuple = ()  # a size whose square root is exact, for judging in float64
     build: Callable | None = None  # build(*size) -> constructor arguments
@@ -103,7 +104,7 @@ def _judge(exercise, candidate, seed, ask):
         if failure:
             failures.append(failure)
     if not failures:
-        return Verdict(exercise, "right", calls)
+        return _judge_draws(exercise, calls, candidate, seed, ask)
     first = failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] else min(
         (f for f in failures if f.kind == first.kind), key=_size)
@@ -210,7 +211,7 @@ def first_difference(expected, got, roundings=ROUNDINGS):
 
 
 def _wrong_form(failure, true, reply):
-    wanted = "one tensor" if true.form == "tensor" else f"a tuple of {len(true.outputs)} tensors"
+    wanted = {"tensor": "one tensor", "tuple": f"a tuple of {len(true.outputs)} tensors"}.get(true.form, true.form)
     got = {"tensor": "one tensor", "tuple": f"a tuple of {len(reply.outputs)} tensors"}.get(reply.form, reply.form)
     causes = {"None": "returns-nothing", "a numpy array": "leaves-torch", "a list": "leaves-torch",
               "a Python number": "leaves-torch"}
@@ -318,6 +319,48 @@ def property_holds(property_, exercise, candidate, seed, ask):
         return bool(property_(output, torch.Generator().manual_seed(seed)))
     except (_NoOutput, RuntimeError, IndexError):
         return True
+
+
+def _judge_draws(exercise, calls, candidate, seed, ask):
+    """What is drawn has no true value, but it has frequencies. The mistake that breaks the same statistics is named."""
+    broken = _broken_statistics(exercise, candidate, seed, ask)
+    if not broken:
+        return Verdict(exercise, "right", calls)
+    fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, broken, seed))
+    (says, call), *others = broken.items()
+    failure = Failure(call, "statistics", says, Reply(), Reply())
+    return Verdict(exercise, "wrong", calls, failure, fitting, () if fitting else tuple(other for other, _ in others))
+
+
+def _breaks_the_same(mistake, exercise, calls, broken, seed):
+    """Does this wrong implementation answer every call rightly, and draw as wrongly?"""
+    return (not any(compare(truth(exercise, call), ask(mistake, call), call) for call in calls)
+            and _broken_statistics(exercise, mistake, seed, ask).keys() == broken.keys())
+
+
+def _broken_statistics(exercise, candidate, seed, ask):
+    """The sentences of the statistics that do not hold, each with the last Call that showed it.
+
+    Each is called with draw(*args, seed=0), which gives what the answer returns under that random seed.
+    """
+    broken = {}
+    for says, holds in exercise.statistics:
+        asked = []
+
+        def draw(*args, seed=0, asked=asked):
+            asked.append(Call(args, seed=seed))
+            reply = ask(candidate, asked[-1])
+            if reply.error:
+                raise _NoOutput
+            return reply.outputs if reply.form == "tuple" else reply.outputs[0]
+
+        try:
+            held = bool(holds(draw, torch.Generator().manual_seed(seed)))
+        except (_NoOutput, RuntimeError, IndexError):
+            held = False
+        if not held:
+            broken[says] = asked[-1]
+    return broken
 
 
 class _NoOutput(Exception):

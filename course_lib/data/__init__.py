@@ -1,0 +1,6 @@
+"""Real data and trained weights: extras that are fetched once, or a clear sentence where they cannot be had."""
+
+from course_lib.data.assets import Missing, fetch
+from course_lib.data.film_reviews import imdb, reviews
+
+__all__ = ["Missing", "fetch", "imdb", "reviews"]

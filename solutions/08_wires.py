@@ -1,0 +1,1217 @@
+# %% [markdown]
+# # 08 · The connecting wires: skip connection, layer norm, feed-forward
+#
+# *90 minutes · needs lesson 07 · three exercises*
+#
+# **At the end you can**
+#
+# - measure what a deep stack of attention loses, and what a road around each layer saves;
+# - write layer norm from nothing, and tell it from batch norm by one experiment;
+# - write the feed-forward network, and say why its hidden layer is wide;
+# - join all pieces to a block, and predict what happens when the norm changes its place.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib import check, mine, plots
+from course_lib.training import fit
+
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## What broke: attention upon attention
+#
+# Version 6 is complete. Lesson 02 saw that untrained mixing, done again and again, turns words into copies of each
+# other. That attention had no weights. Does version 6 do better?
+#
+# Take five words, each a random vector, and six layers, each with its own random weights. Query, key and value are the
+# same words.
+
+# %%
+MultiHeadAttention = mine("MultiHeadAttention")  # your own, from lesson 06
+D = 32
+words = "Jane visits Africa in September".split()
+torch.manual_seed(0)
+x = torch.randn(1, 5, D)  # (B, T, D)
+six = [MultiHeadAttention(D, 4) for _ in range(6)]
+f"{sum(p.numel() for layer in six for p in layer.parameters()):,} random weights"
+
+# %% [markdown]
+# Two helpers. The first makes attention a function of one argument. The second hands the words from layer to layer, and
+# keeps what they look like in between. How a layer is *wired* to the next is an argument of its own: it is what this
+# lesson is about. Today's wiring is the plainest.
+
+# %%
+def asks_itself(layer):
+    return lambda x: layer(x, x, x)
+
+
+def plain(x, sublayer):
+    return sublayer(x)
+
+
+def through(x, layers, wire):
+    """The words before the first layer, and after each."""
+    states = [x]
+    for layer in layers:
+        states.append(wire(states[-1], asks_itself(layer)))
+    return states
+
+
+# %% [markdown]
+# How alike are two words? The cosine of the angle between their vectors tells. We take all pairs of two different
+# words, and the mean. **Predict** this number before the first layer, and after the sixth.
+
+# %%
+def likeness(x):
+    """The mean cosine over all pairs of different positions: 1 where all vectors point the same way."""
+    unit = F.normalize(x[0].detach(), dim=-1)  # (T, D)
+    return (unit @ unit.T)[~torch.eye(5, dtype=torch.bool)].mean().item()
+
+
+alike = [likeness(state) for state in through(x, six, plain)]
+strangers_become_copies = abs(alike[0]) < 0.1 and alike[6] > 0.9999
+assert strangers_become_copies
+print("likeness after 0 to 6 layers:", [round(a, 3) for a in alike])
+
+# %% [markdown]
+# A random layer looks at all words nearly alike, so it hands each of them nearly the same average. Six layers on, no
+# one can tell Jane from September. Whatever is to be learned above has to come through here: a seventh layer could
+# have the best of weights, and would still be asked to tell apart what is the same. What could be done?
+#
+# ## One number first
+#
+# Leave attention aside for a moment. Let a layer be f(x) = 0.1 · x, six times in a row. Training needs the slope of the
+# whole stack. **On paper:** what is it?
+#
+# Now let each layer *add* what it says to what it was given: x + f(x). What is the slope now?
+
+# %%
+def slope(step):
+    """The slope of six steps in a row."""
+    x = y = torch.tensor(1.0, requires_grad=True)
+    for _ in range(6):
+        y = step(y)
+    return torch.autograd.grad(y, x)[0].item()
+
+
+# %%
+without, added = slope(lambda x: 0.1 * x), slope(lambda x: x + 0.1 * x)
+a_millionth_against_nearly_two = abs(without - 0.1**6) < 1e-9 and abs(added - 1.1**6) < 1e-5
+assert a_millionth_against_nearly_two
+print(f"without: {without:.6f}   added: {added:.2f}")
+
+# %% [markdown] name="skip-connection"
+# ## The skip connection
+#
+# A millionth, or nearly two. The whole change is one plus sign:
+#
+# | | plain | skip connection |
+# |---|---|---|
+# | **inputs** | x (B, T, D) | x (B, T, D), and a road around the layer |
+# | **what the layer learns** | the new x | what to **add** to x |
+# | **outputs** | f(x) (B, T, D) | x + f(x) (B, T, D): f must keep the shape |
+#
+# He and colleagues brought it to very deep networks for images in 2015
+# ([arXiv:1512.03385](https://arxiv.org/abs/1512.03385)). It is also called a *residual* connection: f learns what is
+# left to be done.
+#
+# **Predict:** take the output of the sixth layer, minus x. What is it, in terms of what the six layers said?
+
+# %%
+def skip(x, sublayer):
+    return x + sublayer(x)
+
+
+states = through(x, six, skip)
+said = [layer(state, state, state) for layer, state in zip(six, states[:6], strict=True)]
+the_output_is_x_plus_all_that_was_said = torch.allclose(states[6], x + sum(said), atol=1e-5)
+assert the_output_is_x_plus_all_that_was_said
+print("likeness after 0 to 6 layers:", [round(likeness(state), 2) for state in states])
+
+# %% [markdown]
+# Every earlier state is injected later on, unchanged: layer 6 reads Jane as she came in, plus all that layers 1 to 5
+# had to say. Nothing is overwritten. And the words are still far from being copies. See it as angles: at 0 degrees
+# two vectors point the same way, at 90 they have nothing in common.
+
+# %%
+shown = {"before": x, "after six, plain": through(x, six, plain)[6], "after six, with skips": states[6]}
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), layout="constrained")
+for axis, (title, state) in zip(axes, shown.items(), strict=True):
+    unit = F.normalize(state[0].detach(), dim=-1)
+    degrees = torch.rad2deg(torch.arccos((unit @ unit.T).clamp(-1, 1))).round()
+    plots.heat_map(axis, degrees, words, words, title, limit=110)
+    axis.set(xlabel="word", ylabel="word")
+plots.show(figure, "Angles between five words in degrees, three squares of five by five, zero on each diagonal. "
+                   "Before: 80 to 110 elsewhere. After six plain layers: zero everywhere. With skips: about 70 to 90.")
+
+# %% [markdown] name="gradients"
+# ## Does the gradient come back?
+#
+# Training asks the top for something, and the wish travels down as a gradient. We ask Jane's output for a step in some
+# random direction of length one. How long is the gradient that arrives at the five inputs?
+#
+# **Predict** for 24 layers: plain, and with skips.
+
+# %%
+torch.manual_seed(1)
+tower = [MultiHeadAttention(D, 4) for _ in range(24)]
+wish = F.normalize(torch.randn(D), dim=0)
+
+
+def arriving(wire, depth):
+    """The gradient of Jane's output in the wished direction, at all inputs: (T, D)."""
+    start = x.clone().requires_grad_()
+    (through(start, tower[:depth], wire)[-1][0, 0] @ wish).backward()
+    return start.grad[0]
+
+
+# %%
+depths = [1, 2, 4, 8, 16, 24]
+figure, axis = plt.subplots(figsize=(5, 3.2))
+for wire, style in ((plain, "s--"), (skip, "o-")):
+    axis.semilogy(depths, [arriving(wire, depth).norm() for depth in depths], style, label=wire.__name__)
+axis.set(xlabel="layers", ylabel="length of the gradient")
+axis.legend()
+plots.show(figure, "With skips the gradient stays near 1 from 1 to 24 layers. Plain it falls on a straight line from "
+                   "0.1 to 1e-12.")
+
+# %%
+plain_loses_the_gradient = arriving(plain, 24).norm().item() < 1e-9
+skips_keep_the_gradient = all(0.5 < arriving(skip, depth).norm().item() < 5 for depth in depths)
+assert plain_loses_the_gradient
+assert skips_keep_the_gradient
+print(f"after 24 layers: {arriving(plain, 24).norm():.0e} plain, {arriving(skip, 24).norm():.1f} with skips")
+
+# %% [markdown]
+# One wish, for Jane. At which of the five words does it arrive? **Predict** Jane's share, after six layers.
+
+# %%
+def shares(wire):
+    """How the gradient is shared out among the words after six layers; the sum is one."""
+    length = arriving(wire, 6).norm(dim=1)  # (T,)
+    return length / length.sum()
+
+
+figure, axis = plt.subplots(figsize=(5, 3))
+for at, wire, hatch in ((-0.2, plain, "//"), (0.2, skip, "")):
+    axis.bar([i + at for i in range(5)], shares(wire), width=0.4, label=wire.__name__, hatch=hatch, edgecolor="white")
+axis.set_xticks(range(5), words)
+axis.set(xlabel="arrives at", ylabel="share of the gradient")
+axis.legend()
+plots.show(figure, "Shares of the gradient by word after six layers. Plain: about a fifth at each word. Skip: more "
+                   "than half at Jane, about a tenth at each of the others.")
+
+# %%
+only_skips_find_jane = shares(plain)[0].item() < 0.3 and shares(skip)[0].item() > 0.45
+assert only_skips_find_jane
+print(f"Jane's share: {shares(plain)[0]:.2f} plain, {shares(skip)[0]:.2f} with skips")
+
+# %% [markdown]
+# Two things are lost without the road. The wish fades: each layer multiplies it by something small, as 0.1 did in the
+# toy above. And what is left of it is spread over all words alike: nobody knows whose wish it was.
+#
+# With the road, the slope of one layer is 1 plus something small. A product of such factors stays near 1.
+
+# %% [markdown] name="residual-position"
+# ## A claim to test: "residuals carry position"
+#
+# *"The residual connections carry the position of each word up through the stack."* Take one word, five times. Each
+# place adds a random vector of its own (lesson 09 finds better ones). Now only the place tells the five apart.
+#
+# We measure two things after six random layers, for 20 stacks. First the **likeness** of the positions. Then, how
+# often an output can be **traced**: take off what all five share, and see if it resembles its own input more than the
+# other four. **Predict** both, plain and with skips.
+
+# %%
+def traced(states):
+    """The share of outputs that resemble the input at their own place most."""
+    first, last = (F.normalize((s - s.mean(1, keepdim=True))[0].detach(), dim=-1) for s in (states[0], states[-1]))
+    return (last @ first.T).argmax(dim=1).eq(torch.arange(5)).float().mean().item()
+
+
+# %% [markdown]
+# The layers come in two kinds: with weights as PyTorch draws them for a linear layer, and √3 times as loud, as Glorot
+# and Bengio proposed ("Xavier"). Many Transformers begin with the second.
+
+# %%
+def loud_layer():
+    layer = MultiHeadAttention(D, 4)
+    for weight in (p for p in layer.parameters() if p.dim() > 1):
+        nn.init.xavier_uniform_(weight)
+    return layer
+
+
+def twenty_stacks(start, wire, new_layer=lambda: MultiHeadAttention(D, 4)):
+    """The mean likeness and the share that can be traced, over 20 random stacks of six."""
+    torch.manual_seed(2)
+    runs = [through(start, [new_layer() for _ in range(6)], wire) for _ in range(20)]
+    return [sum(measure(states) for states in runs) / 20 for measure in (lambda s: likeness(s[-1]), traced)]
+
+
+# %%
+torch.manual_seed(3)
+one_word = torch.randn(1, 1, D).expand(1, 5, D)  # "very very very very very"
+placed = one_word + torch.randn(1, 5, D)
+results = {"plain": twenty_stacks(placed, plain), "skip": twenty_stacks(placed, skip),
+           "skip, loud layers": twenty_stacks(placed, skip, loud_layer)}
+print(f"likeness before the first layer: {likeness(placed):.2f}")
+for name, (alike, own) in results.items():
+    print(f"{name:18} likeness {alike:.2f}   traced {round(5 * own)} of 5")
+
+# %%
+by_plain, by_skip, by_loud = results.values()
+plain_positions_are_one = by_plain[0] > 0.999 and by_plain[1] < 0.4
+skips_keep_positions_apart = by_skip[0] < 0.8 and by_skip[1] > 0.95
+after_loud_layers_alike_but_traced = by_loud[0] > by_skip[0] + 0.1 and by_loud[1] > 0.9
+assert plain_positions_are_one
+assert skips_keep_positions_apart
+assert after_loud_layers_alike_but_traced
+print(f"louder layers make them more alike: {by_loud[0] - by_skip[0]:+.2f}")
+
+# %% [markdown]
+# So a skip does carry position. How alike the words become depends on how loud the layers are: a single number quoted
+# for it holds for one setting. Even after loud layers each output can be traced, once what all five share is taken
+# off: the average of the sentence was added to each of them, but what made them differ is still there.
+#
+# But does it carry *position*? **Predict:** the same word five times, with no place added. What do the skips do?
+
+# %%
+nameless = through(one_word, six, skip)[-1]
+skips_make_no_position = torch.allclose(nameless, nameless[:, :1].expand_as(nameless), atol=1e-5)
+assert skips_make_no_position
+round(likeness(nameless), 4)
+
+# %% [markdown]
+# **Verdict: true, and less special than it sounds.** A skip carries whatever came in: word, place, anything. What never
+# came in, it cannot carry. So a Transformer needs both: something that says where a word stands, once, at the bottom
+# (lesson 09), and a road on which it gets to the top.
+
+# %% [markdown] name="depth-sweep"
+# ## What training makes of it
+#
+# Random stacks are only the start of training. Perhaps training repairs them? We need a task with no word order in
+# it, since attention cannot see any. Here is one: *does my word stand twice in this sentence?*
+
+# %%
+vocabulary = "Jane visits Africa in September Paris loves sleeps".split()
+
+
+def sentences(how_many, seed):
+    """Sentences of five random words, and for each word whether it has a twin."""
+    ids = torch.randint(8, (how_many, 5), generator=torch.Generator().manual_seed(seed))  # (B, T)
+    return ids, ((ids[:, :, None] == ids[:, None, :]).sum(-1) > 1).long()  # (B, T) each
+
+
+ids, twin = sentences(1000, 99)
+{f"{place}: {vocabulary[i]}": bool(t) for place, (i, t) in enumerate(zip(ids[0], twin[0], strict=True), 1)}
+
+# %% [markdown]
+# A net that always says *no* is right more often than not. That is the line to beat.
+
+# %%
+never = 1 - twin.float().mean().item()
+most_words_have_no_twin = 0.5 < never < 0.65
+assert most_words_have_no_twin
+round(never, 2)
+
+# %% [markdown]
+# To answer, a word has to look at the others **and** still know itself. One layer is a little short for it; more
+# layers should help. Should they always?
+
+# %%
+class Layer(nn.Module):
+    """One layer of attention on a wire."""
+
+    def __init__(self, wire):
+        super().__init__()
+        self.attention, self.wire = MultiHeadAttention(D, 2), wire
+
+    def forward(self, x):
+        return self.wire(x, asks_itself(self.attention))
+
+
+# %% [markdown]
+# Around the layers: an embedding below, and two logits a word above. (`loudness` stays at 1 until the last
+# experiment of the lesson.)
+
+# %%
+class TwinFinder(nn.Module):
+    """Words to vectors, through all layers, to two logits a word."""
+
+    def __init__(self, layers, loudness):
+        super().__init__()
+        self.embedding, self.layers, self.out = nn.Embedding(8, D), nn.Sequential(*layers), nn.Linear(D, 2)
+        self.loudness = loudness
+
+    def forward(self, ids):
+        return self.out(self.layers(self.loudness * self.embedding(ids)))  # (B, T, 2)
+
+
+# %% [markdown]
+# A hundred steps of training, each on 32 new sentences, then a test on 1,000 others. The learning rate may rise over
+# the first steps (`warm_up`); for now it does not.
+
+# %%
+def loss_of(model, ids, twin):
+    return F.cross_entropy(model(ids).flatten(0, 1), twin.flatten())
+
+
+def hits(make_layers, seed, rate=3e-3, warm_up=1, loudness=1.0):
+    """Train a finder, and return its share of right answers."""
+    torch.manual_seed(seed)
+    model = TwinFinder(make_layers(), loudness)
+    optimizer = torch.optim.Adam(model.parameters(), rate, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / warm_up))
+    fit(model, loss_of, [sentences(32, 1000 * seed + step) for step in range(100)], optimizer, schedule, seed=seed)
+    with torch.no_grad():
+        return (model(ids).argmax(-1) == twin).float().mean().item()
+
+
+# %% [markdown]
+# (Training calls your code thousands of times. If it loops over words one by one, a training cell takes minutes instead
+# of seconds.)
+#
+# **Predict:** one, three and eight layers, each without and with skips. Three seeds for each. Which is the worst of the
+# six, and which the best?
+
+# %%
+def attention_only(wire, depth):
+    return lambda: [Layer(wire) for _ in range(depth)]
+
+
+depths = [1, 3, 8]
+found = {wire.__name__: [[hits(attention_only(wire, depth), seed, rate=5e-3) for seed in range(3)] for depth in depths]
+         for wire in (plain, skip)}
+
+
+# %%
+def over_depth(found, depths, title, alt):
+    """One line through the medians, and a mark for each seed."""
+    figure, axis = plt.subplots(figsize=(5.6, 3.4))
+    for (name, results), style in zip(found.items(), ["s--", "o-", "^:"], strict=False):
+        axis.plot(depths, [sorted(r)[1] for r in results], style[1:], label=name)
+        axis.plot(depths, results, style[0], color=axis.lines[-1].get_color())
+    axis.axhline(never, color="grey", linewidth=1, label="always “no”")
+    axis.set(xlabel="layers", ylabel="right answers", ylim=(0.5, 1.02), xticks=depths, title=title)
+    axis.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+    plots.show(figure, alt)
+
+
+# %%
+over_depth(found, depths, "attention only",
+           "Right answers over 1, 3 and 8 layers, three seeds each. With skips they rise from about 0.7 to about "
+           "0.95. Plain they fall from about 0.7 to the line of always saying no, at 0.57.")
+
+# %%
+middle = {name: [sorted(seeds)[1] for seeds in results] for name, results in found.items()}
+with_skips_depth_helps = middle["skip"][2] > middle["skip"][0] + 0.05
+plain_depth_harms = middle["plain"][2] < middle["plain"][0]
+at_eight_layers_skips_decide = middle["skip"][2] > middle["plain"][2] + 0.15
+assert with_skips_depth_helps
+assert plain_depth_harms
+assert at_eight_layers_skips_decide
+worst = min((middle[name][i], name, depths[i]) for name in middle for i in range(3))
+print("the worst of the six:", *worst[1:], "layers")
+
+# %% [markdown]
+# Eight plain layers could do nearly all that one can: seven would only have to pass the words on. Training does not
+# find that. With a skip, passing on is what a layer does when it says nothing.
+#
+# He and colleagues started from the same puzzle with images: a deeper plain network had a larger error, and not on new
+# images only, but on the very images it was trained on. It had not learned too much by heart. Training had not got that
+# far.
+
+# %% [markdown]
+# ## What broke now: the sum grows
+#
+# Skips add and add. Let a layer be as loud as what it is given: the same variance, and independent of it. **On paper:**
+# by which factor does the variance grow in one layer? In 24 layers? And the standard deviation?
+
+# %%
+torch.manual_seed(4)
+stream = torch.randn(1000, 64)
+for layer in range(1, 25):
+    stream = stream + stream @ torch.randn(64, 64) / 8  # 64 products, divided by √64: as loud as the stream
+    if layer % 8 == 0:
+        print(f"after {layer:2} layers: {2 ** (layer // 2):4} on paper, {stream.std():4.0f} measured")
+the_variance_doubles = 0.7 < stream.std().item() / 2**12 < 1.4
+assert the_variance_doubles
+
+# %% [markdown] name="layer-norm"
+# ## Layer norm: back to the same size, every time
+#
+# Why does it harm? Large numbers make sharp softmaxes, and sharp softmaxes have no slope (lesson 04). And a late layer
+# would have to shout to be heard at all.
+#
+# The cure is a habit of statisticians: take off the mean, divide by the standard deviation. Each word does this with
+# its own numbers. **One word by hand.** Jane is (1, 1, 5, 5).
+#
+# 1. μ, the mean: 3
+# 2. the deviations: −2, −2, 2, 2
+# 3. σ², the mean of their squares: 4, so σ = 2
+# 4. (x − μ) / σ: −1, −1, 1, 1
+
+# %%
+sentence = torch.tensor([[1.0, 1, 5, 5],  # Jane
+                         [0, 4, 0, 4],  # visits
+                         [3, 3, 7, 3],  # Africa
+                         [2, 2, 2, 2],  # in
+                         [0, 0, 8, 0]])  # September
+dict(zip(words, sentence.tolist(), strict=True))
+
+# %%
+jane = sentence[0]  # (D,)
+mean = jane.mean()
+sigma = ((jane - mean) ** 2).mean() ** 0.5
+by_hand_it_is_minus_and_plus_one = ((jane - mean) / sigma).tolist() == [-1, -1, 1, 1]
+assert by_hand_it_is_minus_and_plus_one
+mean.item(), sigma.item(), ((jane - mean) / sigma).tolist()
+
+# %% [markdown]
+# Must every word then have spread 1 for ever? No: two learned vectors have the last word, a **gain** g and an
+# **offset** b, one number a feature (γ and β in other books; `gamma` and `beta` here):
+#
+# **LN(x) = (x − μ) / √(σ² + ε) · g + b**
+#
+# This is layer norm, by Ba, Kiros and Hinton ([arXiv:1607.06450](https://arxiv.org/abs/1607.06450)).
+# The small ε is for words such as *in*. **Before you go on:** what would *in*, (2, 2, 2, 2), give without it?
+
+# %% [markdown]
+# ### Exercise 1: `layer_norm`
+#
+# ★☆☆ · 10 minutes · about 3 lines
+#
+# Write it from scratch, for any number of axes before the last. Try it wrong on purpose, too: take
+# `x.var(-1, keepdim=True)` as it is, or leave out ε, and read what the card says.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# x is (B, T, D). How many means are there, and which shape must they have so that they can be taken off x?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. the mean of each position, its axis kept (`keepdim=True`)
+# 2. the deviations from it
+# 3. the mean of their squares, its axis kept, too
+# 4. divide, stretch, shift
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.wires import layer_norm
+
+# %%
+norm = check(layer_norm).verified
+
+# %% [markdown]
+# From here on `norm` is your own function as soon as the card says *right*. Here is the whole sentence, with gain 1
+# and offset 0. **Predict:** which two words become the same?
+
+# %%
+features = ["1", "2", "3", "4"]
+one, zero = torch.ones(4), torch.zeros(4)
+figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.4), layout="constrained")
+for axis, values, title in zip(axes, [sentence, norm(sentence, one, zero)], ["before", "after"], strict=True):
+    plots.heat_map(axis, values, words, features, title)
+    axis.set(xlabel="feature", ylabel="word")
+plots.show(figure, "Five words of four numbers before and after layer norm. Jane becomes -1, -1, 1, 1; visits -1, 1, "
+                   "-1, 1; Africa and September both -0.58, -0.58, 1.73, -0.58; in becomes four zeros.")
+
+# %%
+yours_is_torch_s = torch.allclose(norm(x, torch.full((D,), 2.0), torch.ones(D)),
+                                  F.layer_norm(x, (D,), torch.full((D,), 2.0), torch.ones(D)), atol=1e-5)
+africa_and_september_are_one = torch.allclose(*norm(sentence, one, zero)[[2, 4]], atol=1e-5)
+assert yours_is_torch_s
+assert africa_and_september_are_one
+{word: [round(v, 2) for v in norm(sentence[i], one, zero).tolist()] for i, word in ((2, "Africa"), (4, "September"))}
+
+# %% [markdown]
+# Africa, (3, 3, 7, 3), and September, (0, 0, 8, 0), have one feature above the others. Africa is the quieter one, and
+# stands higher. Layer norm forgets how loud a word was, and at which level. It keeps the pattern.
+#
+# **Predict:** what becomes of 10 · Jane + 3? And which gain and offset would turn Jane back into (1, 1, 5, 5)?
+
+# %%
+shouting_and_lifting_change_nothing = torch.allclose(norm(10 * jane + 3, one, zero), norm(jane, one, zero), atol=1e-4)
+gain_and_offset_can_undo_it = torch.allclose(norm(jane, sigma * one, mean * one), jane, atol=1e-4)
+assert shouting_and_lifting_change_nothing
+assert gain_and_offset_can_undo_it
+print("with gain 2 and offset 3:", [round(v, 3) for v in norm(jane, 2 * one, 3 * one).tolist()])
+
+# %% [markdown]
+# Gain σ and offset μ undo it, for Jane. But the same gain and offset serve all words: they set how much each *feature*
+# counts, not how loud each word is.
+
+# %% [markdown] name="row-wise"
+# ## Row by row
+#
+# How many means did your function take for (B, T, D)? B · T: each word uses its own. But all words share the same gain
+# and offset. **Predict:** what does Jane get alone, and what in a sentence of five in reverse order?
+
+# %%
+gain, offset = torch.tensor([1.0, 2, 1, 0.5]), torch.tensor([0.0, 0, 1, 0])
+together = norm(sentence, gain, offset)  # (T, D)
+alone = torch.stack([norm(word, gain, offset) for word in sentence])  # word by word
+each_word_is_normalised_by_itself = torch.allclose(together, alone)
+rows_follow_their_words = torch.allclose(norm(sentence.flip(0), gain, offset), together.flip(0))
+assert each_word_is_normalised_by_itself
+assert rows_follow_their_words
+print("Jane alone:", [round(v, 2) for v in alone[0].tolist()], "  numbers to learn:", len(gain) + len(offset))
+
+# %% [markdown]
+# Eight numbers to learn, for any number of words, in sentences of any length. The same weights, applied to each row by
+# itself: remember this pattern, it comes back.
+
+# %% [markdown] name="batch-norm"
+# ## A claim to test: "Add & Norm is like batch norm"
+#
+# Batch norm is the older cousin (Ioffe and Szegedy, [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)). It, too,
+# takes off a mean and divides by a standard deviation. Only the **axis** differs:
+#
+# | x (B, T, D) | layer norm | batch norm |
+# |---|---|---|
+# | **inputs of one mean** | the D features of one word | one feature of all B · T words |
+# | **how many means** | B · T | D |
+# | **outputs** | (B, T, D) | (B, T, D) |
+
+# %%
+def normalised(x, axes):
+    """Mean 0 and variance 1 over these axes."""
+    deviation = x - x.mean(axes, keepdim=True)
+    return deviation / ((deviation**2).mean(axes, keepdim=True) + 1e-5) ** 0.5
+
+
+axes_of = {"layer norm": (2,), "batch norm": (0, 1)}
+ann = torch.tensor([[4.0, 0, 1, 3], [0, 2, 6, 0], [1, 5, 5, 1], [0, 3, 0, 1], [7, 0, 2, 3]])  # Ann reads books at home
+batch = torch.stack([sentence, ann])  # (B, T, D) = (2, 5, 4)
+{name: f"{batch.mean(axes).numel()} means" for name, axes in axes_of.items()}
+
+# %% [markdown]
+# Two lines of our own, and two axes. Are they what PyTorch calls by these names?
+
+# %%
+by_torch = F.batch_norm(batch.transpose(1, 2), None, None, training=True).transpose(1, 2)  # it wants (B, D, T)
+one_is_torch_s_layer_norm = torch.allclose(normalised(batch, (2,)), F.layer_norm(batch, (4,)), atol=1e-5)
+the_other_is_torch_s_batch_norm = torch.allclose(normalised(batch, (0, 1)), by_torch, atol=1e-5)
+assert one_is_torch_s_layer_norm
+assert the_other_is_torch_s_batch_norm
+{name: [round(v, 1) for v in normalised(batch, axes)[0, 0].tolist()] for name, axes in axes_of.items()}  # Jane
+
+# %% [markdown]
+# **The neighbour test.** Sentence 0 is Jane's, sentence 1 is Ann's. Nobody touches Jane's. We multiply Ann's by ten.
+# **Predict** for both norms: what happens to Jane's sentence?
+
+# %%
+louder_ann = torch.stack([sentence, 10 * ann])
+moved = {name: (normalised(louder_ann, axes) - normalised(batch, axes))[0].abs() for name, axes in axes_of.items()}
+figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.4), layout="constrained")
+for axis, (name, change) in zip(axes, moved.items(), strict=True):
+    plots.heat_map(axis, change, words, features, f"change by {name}", limit=2.2)
+    axis.set(xlabel="feature", ylabel="word in sentence 0")
+plots.show(figure, "How much Jane's sentence changes when Ann's is multiplied by ten. Layer norm: zero in all twenty "
+                   "squares. Batch norm: every square changes, some by more than 1.")
+
+# %%
+layer_norm_does_not_hear_the_neighbour = moved["layer norm"].max().item() == 0
+batch_norm_does = moved["batch norm"].min().item() > 0.01 and moved["batch norm"].max().item() > 1
+assert layer_norm_does_not_hear_the_neighbour
+assert batch_norm_does
+{name: round(change.max().item(), 2) for name, change in moved.items()}
+
+# %% [markdown]
+# **Verdict: false.** With batch norm, what becomes of a sentence depends on who else is in the batch. With layer norm
+# it never does. "Add & norm" in the picture of the Transformer means layer norm.
+#
+# For networks that look at images, batch norm has served well: a batch holds thousands of pixels for each mean. Why is
+# it not used here?
+
+# %% [markdown] name="batch-norm-drawbacks"
+# ## Three prices of batch norm
+#
+# **1. A second life.** At test time there may be no batch, so batch norm keeps *running averages* of what it saw in
+# training, and uses those. **Predict:** is one and the same input treated alike in train and eval mode?
+
+# %%
+flat = batch.flatten(0, 1)  # (10, 4), ten words
+modules = {"batch norm": nn.BatchNorm1d(4), "layer norm": nn.LayerNorm(4)}
+apart = {name: (m.train()(flat) - m.eval()(flat)).abs().max().item() for name, m in modules.items()}
+only_batch_norm_leads_two_lives = apart["batch norm"] > 0.5 and apart["layer norm"] == 0
+the_average_moved_by_a_tenth = torch.allclose(modules["batch norm"].running_mean, 0.1 * flat.mean(0))
+assert only_batch_norm_leads_two_lives
+assert the_average_moved_by_a_tenth
+{name: [kept for kept, _ in m.named_buffers()] for name, m in modules.items()}  # kept besides weights
+
+# %% [markdown]
+# After one batch, the running mean has gone a tenth of the way. Until it has arrived, train and test disagree. And when
+# it has, every training batch still has a mean of its own.
+#
+# **2. Small batches.** The statistics are estimated from the batch. Put Jane into many batches, among random other
+# words, and see how far her result wobbles. **Predict:** what happens in a batch of one, as when words come one by one
+# (*online*)?
+
+# %%
+generator = torch.Generator().manual_seed(5)
+sizes = [2, 4, 8, 16, 32, 64, 128]
+
+
+def wobble(axis, size):
+    """The standard deviation of Jane's result over 300 random batches."""
+    others = 2.5 * torch.randn(300, size - 1, 4, generator=generator) + 2.5
+    batches = torch.cat([jane.expand(300, 1, 4), others], dim=1)  # (300, size, D)
+    return normalised(batches, axis)[:, 0].std(dim=0).mean().item()
+
+
+# %%
+wobbles = {"batch norm": [wobble(1, size) for size in sizes], "layer norm": [wobble(2, size) for size in sizes]}
+figure, axis = plt.subplots(figsize=(5, 3))
+for (name, values), style in zip(wobbles.items(), ["s--", "o-"], strict=True):
+    axis.semilogx(sizes, values, style, label=name)
+axis.set_xticks(sizes, sizes)
+axis.minorticks_off()
+axis.set(xlabel="words in the batch", ylabel="wobble of Jane")
+axis.legend()
+plots.show(figure, "The wobble of Jane's result over the number of words in the batch, from 2 to 128. Batch norm: from "
+                   "about 0.8 down to about 0.1. Layer norm: zero throughout.")
+
+# %%
+layer_norm_never_wobbles = max(wobbles["layer norm"]) < 1e-5
+four_times_the_words_halve_it = 1.6 < wobbles["batch norm"][2] / wobbles["batch norm"][4] < 2.4
+assert layer_norm_never_wobbles
+assert four_times_the_words_halve_it
+{f"{sizes[i]} words": round(wobbles["batch norm"][i], 2) for i in (2, 4)}
+
+# %% [markdown]
+# Four times as many words halve the wobble: the error of a mean falls with the root of how many it is taken of. At the
+# other end, a batch of one:
+
+# %%
+try:
+    modules["batch norm"].train()(jane[None])
+    a_batch_of_one_fails = False
+except ValueError as error:
+    a_batch_of_one_fails = True
+    print(str(error).split(",")[0])
+assert a_batch_of_one_fails
+
+# %% [markdown]
+# **3. Sentences of many lengths.** In a recurrent network batch norm needs statistics of its own for *every time step*
+# (Ba and colleagues, section 3.1, give that as a reason for layer norm). Four sentences have 5, 4, 2 and 2 words: how
+# many words stand at place 5? **Predict** what batch norm makes of that place, and of place 6.
+
+# %%
+four = torch.randn(4, 5, 4, generator=generator)  # (B, T, D)
+real = torch.arange(5) < torch.tensor([5, 4, 2, 2])[:, None]  # (B, T), a padding mask as in lesson 07
+at_place = [four[real[:, t], t] for t in range(5)]  # the words that stand there
+[len(here) for here in at_place]
+
+# %%
+statistics = [(here.mean(0), here.var(0, correction=0)) for here in at_place]  # a time step each
+
+
+def by_time_step(word, t):
+    mean, variance = statistics[t]
+    return (word - mean) / (variance + 1e-5) ** 0.5
+
+
+# %%
+a_lone_word_becomes_nothing = torch.equal(by_time_step(at_place[4], 4), torch.zeros(1, 4))
+assert a_lone_word_becomes_nothing
+try:
+    by_time_step(jane, 5)  # the sixth place
+    place_six_is_unknown = False
+except IndexError:
+    place_six_is_unknown = True
+assert place_six_is_unknown
+print("the word at place 5 becomes", by_time_step(at_place[4], 4)[0].tolist())
+
+# %% [markdown]
+# A lone word is its own mean, and all that is left is zero. A sixth place has never been seen. Layer norm has no such
+# table: one word is enough for it.
+#
+# In short, layer norm does the same thing in training and in test, in a batch of a thousand and in a batch of one, at
+# the first word and at the last. A decoder that writes one word at a time (lesson 11) needs just that.
+
+# %% [markdown] name="a-word-alone"
+# ## What is still missing: a word by itself
+#
+# Attention moves things between words. Suppose it has brought "Africa" to "visits". Somebody has to make something of
+# it. Can attention? Take a sentence of **one** word: it can only look at itself.
+#
+# A function f is linear, up to an offset, if f(a + b) + f(0) = f(a) + f(b) for all a and b. **Predict:** do six layers
+# of attention, with skips, pass that test?
+
+# %%
+a, b = torch.randn(2, 1, 1, D, generator=generator)  # two sentences of one word
+
+
+def two_sides(f):
+    """Both sides of the test: the same for a linear function, up to an offset."""
+    return f(a + b) + f(0 * a), f(a) + f(b)
+
+
+left_side, right_side = two_sides(lambda word: through(word, six, skip)[-1])
+on_one_word_attention_is_linear = torch.allclose(left_side, right_side, atol=1e-4)
+assert on_one_word_attention_is_linear
+for side in (left_side, right_side):
+    print([round(v, 2) for v in side.flatten()[:6].tolist()])
+
+# %% [markdown] name="feed-forward"
+# ## The feed-forward network
+#
+# They do. With one word the softmax is always 1, and what is left is matrices. Attention's softmax decides *where to
+# look*. Nothing decides *what to make of it*.
+#
+# So each word gets a small network: out to a hidden layer, a switch, and back. The switch is the simplest there is:
+# max(0, h), which lets a positive number through and stops a negative one. It is called ReLU.
+#
+# **FFN(x) = max(0, x W₁ + b₁) W₂ + b₂**
+#
+# **One number first:** one number in, two hidden, one out. W₁ = (1, −1), b₁ = (−2, 2), W₂ = (1, 1), b₂ = −1. **On
+# paper:** what comes out for x = −1? And for 2? Which well-known function is it?
+
+# %%
+W_1, b_1 = torch.tensor([[1.0, -1.0]]), torch.tensor([-2.0, 2.0])  # (1, 2), (2,)
+W_2, b_2 = torch.tensor([[1.0], [1.0]]), torch.tensor([-1.0])  # (2, 1), (1,)
+number = torch.tensor([[-1.0]])
+before_the_switch = number @ W_1 + b_1  # (1, 2)
+hidden = before_the_switch.clamp(min=0)  # max(0, ...)
+out = hidden @ W_2 + b_2  # (1, 1)
+minus_one_becomes_two = out.item() == 2
+assert minus_one_becomes_two
+before_the_switch.tolist(), hidden.tolist(), out.item()
+
+# %%
+line = torch.linspace(-2, 6, 81)[:, None]  # (81, 1)
+switches = (line @ W_1 + b_1).clamp(min=0)  # (81, 2)
+bent = (switches @ W_2 + b_2)[:, 0]  # (81,)
+figure, axis = plt.subplots(figsize=(5.4, 3.2))
+for i, style in enumerate([":", "--"]):
+    axis.plot(line, switches[:, i], style, label=f"hidden number {i + 1}")
+axis.plot(line, bent, label="output")
+axis.set(xlabel="x", ylabel="value")
+axis.legend()
+plots.show(figure, "Two hidden numbers over x from -2 to 6: the first is zero up to 2 and rises from there, the second "
+                   "falls to zero at 2. Their sum less 1 is a V with its tip at x = 2, at height -1.")
+
+# %%
+it_is_the_distance_from_2_less_1 = torch.allclose(bent, (line[:, 0] - 2).abs() - 1, atol=1e-5)
+assert it_is_the_distance_from_2_less_1
+{x: round(bent[10 * (x + 2)].item(), 2) for x in (-2, 0, 2, 4, 6)}
+
+# %% [markdown]
+# The distance from 2, less 1. No linear map can bend like that, and **one** hidden number cannot either: it is flat on
+# one side of its switch. One number in, two hidden: keep that in mind for later.
+
+# %% [markdown]
+# ### Exercise 2: `FeedForward`
+#
+# ★☆☆ · 10 minutes · about 2 lines
+#
+# The layers stand ready in `__init__`; write `forward`. Dropout sets some hidden numbers to zero while training, and
+# nothing otherwise; `self.dropout` knows when.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `nn.Linear` works on the last axis and leaves all others alone. Do you need a loop over words?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. the first layer: d_model to d_ff
+# 2. the switch
+# 3. dropout of hidden numbers
+# 4. the second layer: back to d_model
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.wires import FeedForward
+
+# %%
+FFN = check(FeedForward).verified
+
+# %% [markdown]
+# `FFN` is your own class from here on. Put the test of one word to it. **Predict:** equal, or not?
+
+# %%
+torch.manual_seed(6)
+think = FFN(D, 4 * D)
+left_side, right_side = two_sides(think)
+feed_forward_is_not_linear = (left_side - right_side).abs().max().item() > 0.05
+assert feed_forward_is_not_linear
+for side in (left_side, right_side):
+    print([round(v, 2) for v in side.flatten()[:6].tolist()])
+
+# %% [markdown] name="position-wise"
+# ## Position-wise
+#
+# The paper calls it the *position-wise* feed-forward network. You met the pattern at layer norm. **Predict:** what does
+# Jane get alone? What happens to the results when the words change places? And if only *Africa* changes, which words
+# notice, in a feed-forward layer and in attention?
+
+# %%
+jane_alone_is_jane_in_company = torch.allclose(think(x[0, 0]), think(x)[0, 0], atol=1e-5)
+results_follow_their_words = torch.allclose(think(x.flip(1)), think(x).flip(1), atol=1e-5)
+assert jane_alone_is_jane_in_company
+assert results_follow_their_words
+print("alone:     ", [round(v, 2) for v in think(x[0, 0])[:5].tolist()])
+print("in company:", [round(v, 2) for v in think(x)[0, 0, :5].tolist()])
+
+# %%
+new_africa = x.clone()
+new_africa[0, 2] = torch.randn(D, generator=generator)
+
+
+def who_notices(layer):
+    """The words whose result changes when Africa changes."""
+    change = (layer(new_africa) - layer(x))[0].abs().amax(-1)  # (T,)
+    return [word for word, c in zip(words, change.tolist(), strict=True) if c > 1e-5]
+
+
+# %%
+only_africa_notices = who_notices(think) == ["Africa"]
+in_attention_everybody_notices = who_notices(asks_itself(six[0])) == words
+assert only_africa_notices
+assert in_attention_everybody_notices
+{"feed-forward": who_notices(think), "attention": who_notices(asks_itself(six[0]))}
+
+# %% [markdown]
+# One network, the same weights at every place, and each word alone in it. (The paper also puts it as two convolutions
+# with windows of one word.) So the two halves of a Transformer layer share the work neatly: attention moves things
+# between words and makes nothing new of one; feed-forward makes something new of each word and moves nothing.
+
+# %% [markdown] name="expand"
+# ## Why so wide?
+#
+# In the paper the hidden layer is **four times** as wide as the word: 512, 2,048, 512. Why not 512 throughout?
+#
+# Give the network something to do that takes more than adding: for eight numbers, the product of each with its
+# neighbour. A product says *both*: it is large where both are. **Predict:** how does the error fall as the
+# hidden layer grows from 4 to 64?
+
+# %%
+def error(d_ff, seed):
+    """Train a network to multiply neighbours; return its mean squared error at the end. Guessing 0 gives 1."""
+    torch.manual_seed(seed)
+    model = FFN(8, d_ff)
+    generator = torch.Generator().manual_seed(seed)
+    batches = [(x, x * x.roll(1, dims=-1)) for x in torch.randn(300, 128, 8, generator=generator)]
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    losses = fit(model, lambda model, x, y: F.mse_loss(model(x), y), batches, optimizer, seed=seed)
+    return losses[-20:].mean().item()
+
+
+# %%
+times_wider = [0.5, 1, 2, 4, 8]
+errors = [sorted(error(int(8 * times), seed) for seed in range(3)) for times in times_wider]
+figure, axis = plt.subplots(figsize=(5.4, 3.2))
+axis.semilogx(times_wider, errors, "o", color="C0")
+axis.semilogx(times_wider, [e[1] for e in errors], "C0-")
+axis.set_xticks(times_wider, ["½", "1", "2", "4", "8"])
+axis.minorticks_off()
+axis.set(xlabel="d_ff / d_model", ylabel="error", ylim=(0, 1))
+plots.show(figure, "Error over the width of the hidden layer, three seeds each: 0.9 at half the width of the word, "
+                   "0.75 at the same, 0.35 at twice, about 0.1 at four times and a little less at eight times.")
+
+# %%
+_, same, twice, four_times, eight_times = (e[1] for e in errors)
+four_times_as_wide_mends_most = four_times < same / 3
+the_next_doubling_brings_less = four_times - eight_times < (twice - four_times) / 2
+assert four_times_as_wide_mends_most
+assert the_next_doubling_brings_less
+print("the first width with less than a third of that error:",
+      next(times for times, e in zip(times_wider, errors, strict=True) if e[1] < same / 3), "times d_model")
+
+# %% [markdown]
+# Every hidden number is one switch, and the V above took two of them for one number. Products take more. Four is a
+# choice and no law: in the paper's table 3, rows (C), half the width translates worse and twice the width better.
+#
+# What does it cost? **Guess** which has more weights in a block of the paper's size, attention or feed-forward.
+
+# %%
+weights_of = {"attention": MultiHeadAttention(512, 8), "feed-forward": FFN(512, 2048)}
+counts = {name: sum(p.numel() for p in module.parameters()) for name, module in weights_of.items()}
+feed_forward_has_two_thirds = abs(counts["feed-forward"] / sum(counts.values()) - 2 / 3) < 0.01
+assert feed_forward_has_two_thirds
+{name: f"{count:,}" for name, count in counts.items()}
+
+# %% [markdown] name="add-and-norm"
+# ## Add & norm
+#
+# Now to join the wires. In 2017, each sublayer, whichever it is, is wrapped alike: **add** what it says to x, then
+# **norm** the sum. So the sum cannot grow, and the road stays open.
+#
+# How often does it stand in the whole machine? Count in your head: six encoder layers with two sublayers each, six
+# decoder layers with three.
+
+# %%
+machine = nn.Transformer(8, nhead=2, dim_feedforward=8, batch_first=True)  # six layers a side, as in the paper
+stacks = {"encoder": machine.encoder.layers, "decoder": machine.decoder.layers, "all": machine}
+norms = {name: sum(isinstance(part, nn.LayerNorm) for part in stack.modules()) for name, stack in stacks.items()}
+add_and_norm_stands_thirty_times = norms["encoder"] + norms["decoder"] == 6 * 2 + 6 * 3 == 30
+assert add_and_norm_stands_thirty_times
+norms
+
+# %% [markdown]
+# Thirty. (PyTorch adds one more norm at the end of each stack, which the paper does not have.)
+
+# %% [markdown]
+# ### Exercise 3: `SublayerConnection`
+#
+# ★★☆ · 10 minutes · about 1 line
+#
+# `forward` takes the same two arguments as `plain` and `skip` above: x, and a callable that keeps the shape. That may
+# be feed-forward as it is, or attention as `asks_itself(layer)` makes it. Dropout falls on what the sublayer says,
+# never on x.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Read the formula LayerNorm(x + Dropout(sublayer(x))) from the inside out. What happens first, and what last?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. ask the sublayer, once, with x as it came
+# 2. dropout on its answer
+# 3. add x
+# 4. the norm of the sum
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.wires import SublayerConnection
+
+# %%
+AddNorm = check(SublayerConnection).verified
+
+# %% [markdown]
+# All pieces are there. A block of the encoder, then: look around, and think about it. Each half is wrapped in a wire of
+# its own, with its own gain and offset. Everything keeps the shape, so blocks can be stacked to any height.
+#
+# | | attention | feed-forward | skip connection | layer norm |
+# |---|---|---|---|---|
+# | **inputs** | x (B, T, D) | x (B, T, D) | x, f(x) (B, T, D) | x (B, T, D) |
+# | **who meets whom** | words meet words | features of one word | nobody | features of one word |
+# | **outputs** | (B, T, D) | (B, T, D) | (B, T, D) | (B, T, D) |
+
+# %%
+class Block(nn.Module):
+    """Attention, then feed-forward, each on a wire of the given kind."""
+
+    def __init__(self, wire):
+        super().__init__()
+        self.attention, self.feed_forward = MultiHeadAttention(D, 2), FFN(D, 2 * D)
+        self.wires = nn.ModuleList([wire(D), wire(D)])
+
+    def forward(self, x):
+        x = self.wires[0](x, asks_itself(self.attention))
+        return self.wires[1](x, self.feed_forward)
+
+
+# %% [markdown]
+# Twelve of them, untrained, and Jane's sentence ten times too loud. **Predict** the standard deviation at the end.
+
+# %%
+torch.manual_seed(7)
+blocks = nn.Sequential(*(Block(AddNorm) for _ in range(12)))
+out = blocks(10 * x)  # (B, T, D)
+twelve_blocks_give_size_one = abs(out.std().item() - 1) < 0.05
+twelve_blocks_keep_words_apart = likeness(out) < 0.9
+assert twelve_blocks_give_size_one
+assert twelve_blocks_keep_words_apart
+print(f"standard deviation {(10 * x).std():.1f} -> {out.std():.1f}   likeness {likeness(x):.2f} -> {likeness(out):.2f}")
+
+# %% [markdown] name="pre-or-post"
+# ## Where should the norm stand?
+#
+# Yours stands **after** the sum: *post-norm*, as in 2017. Later models put it **before** the sublayer, on the
+# branch: *pre-norm*. Then nothing at all stands on the road. It is another class:
+#
+# | | post-norm | pre-norm |
+# |---|---|---|
+# | **inputs** | x, sublayer | x, sublayer |
+# | **the sublayer sees** | x | norm(x) |
+# | **outputs** | norm(x + sublayer(x)) | x + sublayer(norm(x)) |
+
+# %%
+class PreNorm(nn.Module):
+    """Norm on the branch; the road around stays as it is."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x, sublayer):
+        return x + sublayer(self.norm(x))
+
+
+# %% [markdown]
+# A pre-norm stack gets one more norm at its very end: the road itself has never met one.
+
+# %%
+def post(depth):
+    return lambda: [Block(AddNorm) for _ in range(depth)]
+
+
+def pre(depth):
+    return lambda: [*(Block(PreNorm) for _ in range(depth)), nn.LayerNorm(D)]
+
+
+# %% [markdown]
+# Back to the twins: two blocks and ten, three seeds, everything else the same. Xiong and colleagues
+# ([arXiv:2002.04745](https://arxiv.org/abs/2002.04745)) found that a fresh post-norm stack has large gradients near its
+# output, and therefore needs a **warm-up**: small steps first. So the third kind here is post-norm with a learning rate
+# that rises over the first 50 steps. **Predict:** which of the three fails at ten?
+
+# %%
+depths = [2, 10]
+kinds = {"post-norm": (post, 1), "pre-norm": (pre, 1), "post-norm, warm-up": (post, 50)}
+trained = {name: [[hits(kind(depth), seed, warm_up=warm_up) for seed in range(3)] for depth in depths]
+           for name, (kind, warm_up) in kinds.items()}
+
+# %%
+over_depth(trained, depths, "blocks of attention and feed-forward",
+           "Right answers over 2 and 10 blocks, three seeds each. At 2 blocks all three kinds are near 0.95. At 10 "
+           "blocks post-norm falls to about 0.6, pre-norm stays near 0.9, and post-norm with warm-up near 0.95.")
+
+# %%
+middle = [[sorted(seeds)[1] for seeds in results] for results in trained.values()]
+(post_2, post_10), (pre_2, pre_10), (warm_2, warm_10) = middle
+shallow_all_work = min(post_2, pre_2, warm_2) > 0.85
+deep_post_norm_fails = post_10 < 0.78
+deep_pre_norm_still_learns = pre_10 > post_10 + 0.06
+warm_up_saves_post_norm = warm_10 > post_10 + 0.12
+assert shallow_all_work
+assert deep_post_norm_fails
+assert deep_pre_norm_still_learns
+assert warm_up_saves_post_norm
+print("the worst at ten blocks:", min(zip((row[1] for row in middle), trained, strict=True))[1])
+
+# %% [markdown]
+# Post-norm is not worse; it is easier to break. With small first steps it learns as well as the other. The 2017
+# paper warms up for 4,000 steps (section 5.3) and does not say why. Here you can see what it is good for.
+#
+# Ten tiny blocks and a hundred steps are a small experiment, and other settings move the depth at which post-norm
+# fails. This course stays with the paper's post-norm. Where a later lesson takes pre-norm, it says so.
+
+# %% [markdown]
+# ### Does the norm speed up learning?
+#
+# So it is said. Leave it out, then: two blocks that only add. Once with embeddings of size 1, and once √512 times as
+# loud, since the paper multiplies its embeddings by √d_model (section 3.4). **Predict** both, with the norm and
+# without.
+
+# %%
+class JustAdd(PreNorm):
+    """The same road, and the norm is never used."""
+
+    def forward(self, x, sublayer):
+        return skip(x, sublayer)
+
+
+def just_add():
+    return [Block(JustAdd), Block(JustAdd)]
+
+
+loud = {name: [sorted(hits(kind, seed, loudness=loudness) for seed in range(3)) for loudness in (1, 512**0.5)]
+        for name, kind in {"add & norm": post(2), "just add": just_add}.items()}
+
+# %%
+figure, axis = plt.subplots(figsize=(5.6, 3.2))
+for at, (name, results), hatch in zip([-0.2, 0.2], loud.items(), ["", "//"], strict=True):
+    axis.bar([at, 1 + at], [r[1] for r in results], width=0.4, label=name, hatch=hatch, edgecolor="white")
+    axis.plot([[at] * 3, [1 + at] * 3], results, "k.")
+axis.axhline(never, color="black", linewidth=1, label="always “no”")
+axis.set_xticks([0, 1], ["embeddings of size 1", "√512 times as loud"])
+axis.set(xlabel="what goes in", ylabel="right answers")
+axis.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+plots.show(figure, "Right answers after 100 steps. With embeddings of size 1 both kinds are near 0.95. With loud ones "
+                   "add and norm stays near 0.8, and just adding falls to 0.57, which is no better than always no.")
+
+# %%
+(norm_quiet, norm_loud), (add_quiet, add_loud) = [[r[1] for r in results] for results in loud.values()]
+quiet_the_norm_is_not_needed = add_quiet > norm_quiet - 0.05
+loud_only_the_norm_learns = norm_loud > add_loud + 0.1
+assert quiet_the_norm_is_not_needed
+assert loud_only_the_norm_learns
+print("the worst of the four:", "just add, loud" if add_loud < min(norm_quiet, norm_loud, add_quiet) else "another")
+
+# %% [markdown]
+# **Verdict: it depends on what comes in.** Where all sizes happen to be right, two small blocks learn as fast without.
+# The norm sees to it that they *are* right, whatever comes in and however deep the stack.
+
+# %% [markdown] name="missing-piece"
+# ## Which piece is missing?
+#
+# Here is the machine of lesson 00 again. You have built attention, masks, norms, skips and feed-forward. Two boxes have
+# lost their name. **Guess** before you look for help.
+
+# %%
+from course_lib.drawings import draw_transformer
+
+figure, axes = plt.subplots(figsize=(9.6, 8.5))
+draw_transformer(axes)
+for text in axes.texts:
+    if text.get_text() == "position":
+        text.set(text="?", weight="bold", fontsize=15)
+    text.set_visible(text.get_text() != "09")
+plots.show(figure, "The Transformer as a block diagram, encoder and decoder. On either side a box marked with a "
+                   "question mark is added to the embedding of the words, before the first layer.")
+
+# %% [markdown]
+# A clue: read the sentence backwards, through twelve blocks. **Predict:** what changes for Jane?
+
+# %%
+backwards = blocks(x.flip(1)).flip(1)  # read from September to Jane, and put back in order
+the_blocks_cannot_tell = torch.allclose(backwards, blocks(x), atol=1e-4)
+assert the_blocks_cannot_tell
+print("Jane, forwards: ", [round(v, 2) for v in blocks(x)[0, 0, :4].tolist()])
+print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# **Position.** Attention treats its words as a bag; norm and feed-forward look at one word at a time; skips carry what
+# is there. Nothing in the block knows who stands where. *Jane visits Africa* and *Africa visits Jane* are the same to
+# it. So the place is *added to the word* before the first layer, and the skips carry it up: you measured that above.
+#
+# </details>
+#
+# Open the answer, and then add the missing piece. Does Jane notice now?
+
+# %%
+places = torch.randn(1, 5, D, generator=generator)
+forwards, backwards = blocks(x + places), blocks(x.flip(1) + places).flip(1)
+now_order_counts = (forwards - backwards)[0, 0].norm().item() > 1
+assert now_order_counts
+print("Jane, forwards: ", [round(v, 2) for v in forwards[0, 0, :4].tolist()])
+print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
+
+# %% [markdown]
+# ## Summary
+#
+# - Stacked attention makes words alike, and its gradient fades. A skip connection, x + f(x), keeps both: whatever came
+#   in comes through, position included.
+# - Sums grow. Layer norm brings each word back to mean 0 and spread 1; gain and offset are learned.
+# - Batch norm takes its mean over other sentences. It needs running averages, large batches and one table a time step.
+# - Feed-forward, max(0, x W₁ + b₁) W₂ + b₂: the switch attention lacks. The same network at each place, each word
+#   alone; wide, since every bend costs a switch.
+# - Post-norm, norm(x + f(x)), is the paper's. Pre-norm, x + f(norm(x)), trained our deep stack without a warm-up.
+# - The block still does not know the order of the words.
+#
+# **Think about it.** In a pre-norm stack the road is never normalised. Suppose every sublayer is as loud as the next:
+# how much can the 100th block still change the sum? Is that a fault or a virtue?
+#
+# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762): section 3.1 (residual connections and layer
+# norm), section 3.3 and equation 2 (feed-forward), section 5.4 (dropout on each sublayer's output), table 3 (width).
+# Skip connections: [He et al. 2015](https://arxiv.org/abs/1512.03385). Layer norm:
+# [Ba et al. 2016](https://arxiv.org/abs/1607.06450), equations 3 and 4. Batch norm:
+# [Ioffe and Szegedy 2015](https://arxiv.org/abs/1502.03167). Pre-norm:
+# [Xiong et al. 2020](https://arxiv.org/abs/2002.04745).
+#
+# **Next.** Which vectors should the places add? Lesson 09 tries the bad ideas first, and then finds waves.

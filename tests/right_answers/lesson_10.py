@@ -1,0 +1,110 @@
+"""Right answers of lesson 10 in other people's styles. All keep the given parts; what they do with them differs."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.wires import FeedForward
+
+
+class Given(nn.Module):
+    """The constructor of the stub."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.ff = FeedForward(d_model, d_ff, dropout)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+
+class StepByStep(Given):
+    """A name for every step, and keyword arguments."""
+
+    def forward(self, x, mask=None):
+        looked_up = self.self_attn(query=x, key=x, value=x, mask=mask)
+        looked_up = self.dropout(looked_up)
+        after_attention = self.norm1(looked_up + x)
+        thought = self.ff(after_attention)
+        thought = self.dropout(thought)
+        return self.norm2(thought + after_attention)
+
+
+class SentenceBySentence(Given):
+    """A slow loop: one sentence at a time, and the feed-forward network one token at a time."""
+
+    def forward(self, x, mask=None):
+        sentences = []
+        for b in range(len(x)):
+            own = mask[b : b + 1] if mask is not None and mask.dim() == 3 else mask
+            one = x[b : b + 1]  # (1, T, d_model)
+            h = self.norm1(one + self.dropout(self.self_attn(one, one, one, own)))[0]  # (T, d_model)
+            sentences.append(torch.stack([self.norm2(token + self.dropout(self.ff(token))) for token in h]))
+        return torch.stack(sentences)
+
+
+class ListOfSublayers(Given):
+    """Both sublayers in one loop."""
+
+    def forward(self, x, mask=None):
+        sublayers = [(lambda y: self.self_attn(y, y, y, mask), self.norm1), (self.ff, self.norm2)]
+        for sublayer, norm in sublayers:
+            x = norm(x + self.dropout(sublayer(x)))
+        return x
+
+
+class NormsByHand(Given):
+    """Layer norm by mean and variance, the feed-forward network by einsum, dropout by its function."""
+
+    def normed(self, x, norm):
+        variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return (x - mean) * torch.rsqrt(variance + norm.eps) * norm.weight + norm.bias
+
+    def forward(self, x, mask=None):
+        p, on = self.dropout.p, self.training
+        h = self.normed(x + F.dropout(self.self_attn(x, x, x, mask), p, on), self.norm1)
+        hidden = torch.einsum("btd,fd->btf", h, self.ff.linear1.weight) + self.ff.linear1.bias
+        says = torch.einsum("btf,df->btd", F.dropout(hidden.clamp(min=0), p, on), self.ff.linear2.weight)
+        return self.normed(h + F.dropout(says + self.ff.linear2.bias, p, on), self.norm2)
+
+
+class BuiltIn(Given):
+    """torch's own layer, with our weights handed in at every call."""
+
+    def forward(self, x, mask=None):
+        a, d_model = self.self_attn, x.shape[-1]
+        layer = nn.TransformerEncoderLayer(d_model, a.num_heads, len(self.ff.linear1.bias), self.dropout.p,
+                                           batch_first=True, dtype=x.dtype)
+        own = {f"{name}.{of}": getattr(part, of) for of in ("weight", "bias") for name, part in (
+            ("self_attn.out_proj", a.W_o), ("linear1", self.ff.linear1), ("linear2", self.ff.linear2),
+            ("norm1", self.norm1), ("norm2", self.norm2))}
+        own["self_attn.in_proj_weight"] = torch.cat([a.W_q.weight, a.W_k.weight, a.W_v.weight])
+        own["self_attn.in_proj_bias"] = torch.cat([a.W_q.bias, a.W_k.bias, a.W_v.bias])
+        hidden = None
+        if mask is not None:
+            hidden = ~mask.expand(len(x), x.shape[1], x.shape[1]).repeat_interleave(a.num_heads, 0)
+        return torch.func.functional_call(layer.train(self.training), own, (x, hidden))
+
+
+class AddsInPlace(Given):
+    """In-place operations on fresh tensors only, and functional norms."""
+
+    def forward(self, x, mask=None):
+        out = self.dropout(self.self_attn(x, x, x, mask)).add(x)
+        out = F.layer_norm(out, self.norm1.normalized_shape, self.norm1.weight, self.norm1.bias, self.norm1.eps)
+        more = self.dropout(self.ff(out))
+        more += out
+        return F.layer_norm(more, (more.size(-1),), self.norm2.weight, self.norm2.bias)
+
+
+RIGHT_ANSWERS = {
+    "EncoderLayer": {
+        "step by step": StepByStep,
+        "sentence by sentence": SentenceBySentence,
+        "a list of sublayers": ListOfSublayers,
+        "norms by hand": NormsByHand,
+        "built-in": BuiltIn,
+        "adds in place": AddsInPlace,
+    },
+}
