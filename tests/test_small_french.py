@@ -67,8 +67,8 @@ def test_auxiliaries_stand_where_english_wants_them():
 def test_links_join_words_that_say_the_same():
     """A gold alignment that is shifted by a word."""
     says = {"Afrique": {"Africa"}, "pas": {"not", "do", "does", "did"}, "maison": {"house"}, "rouge": {"red"},
-            "septembre": {"September"}, "visité": {"visited", "visit"}, "?": {"?"}, "quand": {"when"}, "Jane": {"Jane"}, "grands": {"big"},
-            "matin": {"in", "the", "morning"}}
+            "septembre": {"September"}, "visité": {"visited", "visit"}, "?": {"?"}, "quand": {"when"},
+            "Jane": {"Jane"}, "grands": {"big"}, "matin": {"in", "the", "morning"}}
     met = set()
     for pair in DRAWN:
         for t, s in pair.links:
