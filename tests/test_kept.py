@@ -48,7 +48,7 @@ def test_an_answer_of_one_notebook_runs_in_the_next(looked_at):
     """A class whose source Python does not find, a helper left behind, a name that is not the exercise's."""
     source = inspect.getsource(attention.MultiHeadAttention).replace("self.W_o(out", "self.mine(out")
     source = source.replace("    def forward", "    def mine(self, x):\n        return self.W_o(x)\n\n    def forward")
-    whole = "from torch import nn\nfrom course_lib.attention import scaled_dot_product_attention\n\n" + source
+    whole = "from torch import nn\nfrom torch.nn import functional as F\n\n" + source
     run(looked_at, "from course_lib import check", whole, "r = check(MultiHeadAttention)", HELPED)
     said = run(looked_at, "from course_lib import mine", "layer = mine('MultiHeadAttention')\nf = mine('reweight')\n"
                                                          "print(hasattr(layer, 'mine'), f.__name__)")
