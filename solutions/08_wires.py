@@ -372,9 +372,6 @@ def hits(make_layers, seed, rate=3e-3, warm_up=1, loudness=1.0):
 
 
 # %% [markdown]
-# (Training calls your code thousands of times. If it loops over words one by one, a training cell takes minutes instead
-# of seconds.)
-#
 # **Predict:** one, three and eight layers, each without and with skips. Three seeds for each. Which is the worst of the
 # six, and which the best?
 
@@ -836,7 +833,10 @@ from course_lib.wires import FeedForward
 FFN = check(FeedForward).verified
 
 # %% [markdown]
-# `FFN` is your own class from here on. Put the test of one word to it. **Predict:** equal, or not?
+# `FFN` is your own class from here on. The training below calls it thousands of times. If yours loops over the words,
+# it is right, and some cells will take minutes: `nn.Linear` can do all words at once.
+#
+# Put the test of one word to it. **Predict:** equal, or not?
 
 # %%
 torch.manual_seed(6)
@@ -1103,9 +1103,9 @@ print("the worst at ten blocks:", min(zip((row[1] for row in middle), trained, s
 # %% [markdown]
 # ### Does the norm speed up learning?
 #
-# So it is said. Leave it out, then: two blocks that only add. Once with embeddings of size 1, and once √512 times as
-# loud, since the paper multiplies its embeddings by √d_model (section 3.4). **Predict** both, with the norm and
-# without.
+# So it is said, and Ba and colleagues found it in recurrent networks. Leave the norm out, then: two blocks that only
+# add. Once with embeddings of size 1, and once √512 times as loud, since the paper multiplies its embeddings by
+# √d_model (section 3.4). **Predict** both, with the norm and without.
 
 # %%
 class JustAdd(PreNorm):
