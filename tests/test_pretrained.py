@@ -1,0 +1,127 @@
+"""Real weights in the course's own layers, against the software they were made for.
+
+Nothing is downloaded here: an asset that is not in the cache skips its tests.
+"""
+
+import pytest
+import torch
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.data import Missing, fetch
+from course_lib.pretrained import minilm, smollm2, vit
+from course_lib.transformer import EncoderLayer
+from course_lib.vision import PatchEmbedding
+
+
+def here(name):
+    """The path of an asset, where it has been fetched before."""
+    try:
+        return fetch(name, download=False)
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+def test_the_reference_is_whole():
+    """Vectors of another width, or ids without the two marks around a sentence."""
+    rows = minilm.reference()
+    assert len(rows) == 3
+    for row in rows:
+        assert row["first"].shape == row["last"].shape == (384,)
+        assert row["ids"][0] == 101 and row["ids"][-1] == 102
+
+
+def test_minilm_gives_the_reference_vectors():
+    """Two matrices exchanged, ReLU for GELU, or another eps."""
+    here("minilm")
+    model = minilm.load()
+    for row in minilm.reference():
+        with torch.no_grad():
+            hidden = model(torch.tensor([row["ids"]]))[0]
+        assert torch.allclose(hidden[0], row["first"], atol=1e-5)
+        assert torch.allclose(hidden[-1], row["last"], atol=1e-5)
+
+
+def test_minilm_knows_which_sentences_are_alike():
+    """Padding that is counted in the mean, or vectors in another order than the texts."""
+    here("minilm")
+    tokenizer, model = minilm.load_tokenizer(), minilm.load()
+    assert [tokenizer.encode(row["sentence"]).ids for row in minilm.reference()] == \
+        [row["ids"] for row in minilm.reference()]
+    texts = [row["sentence"] for row in minilm.reference()]
+    vectors = minilm.sentence_vectors(model, tokenizer, texts)
+    alone = torch.cat([minilm.sentence_vectors(model, tokenizer, [text]) for text in texts])
+    assert torch.allclose(vectors, alone, atol=1e-5)
+    alike = vectors @ vectors.T
+    assert alike[0, 1] > 0.5 and alike[0, 2] < 0.2 and alike[1, 2] < 0.2
+
+
+def test_minilm_runs_on_a_learners_encoder_layer():
+    """The course's layer used in the place of theirs."""
+    ran = []
+
+    class Own(EncoderLayer):
+        def forward(self, x, mask=None):
+            ran.append(x.shape)
+            return super().forward(x, mask)
+
+    minilm.MiniLM(Own)(torch.tensor([[101, 102]]))
+    assert ran == [(1, 2, 384)] * 6
+
+
+def test_the_vit_gives_what_onnxruntime_gives():
+    """A matrix that was not transposed, positions resized otherwise, or a scale left out."""
+    import onnx
+    import onnxruntime
+    from sklearn.datasets import load_sample_images
+
+    path = here("vit")
+    images = vit.prepare(load_sample_images().images)
+    with torch.no_grad():
+        got = vit.load()(images)
+    graph = onnx.load(path)
+    end = "/backbone/layernorm/Add_1_output_0"
+    graph.graph.output.append(onnx.helper.make_tensor_value_info(end, onnx.TensorProto.FLOAT, None))
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    (expected,) = session.run([end], {"input_image": images.numpy()})
+    assert torch.allclose(got, torch.from_numpy(expected), atol=1e-4)
+
+
+def test_the_vit_runs_on_a_learners_classes():
+    """The course's own used in the place of theirs."""
+
+    class Embedding(PatchEmbedding):
+        pass
+
+    class Attention(MultiHeadAttention):
+        pass
+
+    model = vit.PretrainedViT(Embedding, Attention)
+    assert type(model.embed) is Embedding
+    assert all(type(block.attention) is Attention for block in model.blocks)
+
+
+def test_smollm2_gives_the_logits_of_transformers():
+    """Rotary positions of another layout, or weights that were read wrongly."""
+    transformers = pytest.importorskip("transformers", reason='pip install -e ".[compare]" brings it')
+    path = here("smollm2")
+    texts = ["The capital of France is", "Bats hang in caves: 1,234 of them!\n\n  def f(x): return x**2  # it's"]
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+    their_tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    ours, tokenizer = smollm2.load(), smollm2.load_tokenizer()
+    for text in texts:
+        ids = tokenizer.encode(text).ids
+        assert ids == their_tokenizer(text)["input_ids"]
+        assert tokenizer.decode(ids) == text
+        with torch.no_grad():
+            got, expected = ours(torch.tensor([ids])), theirs.eval()(torch.tensor([ids])).logits
+        assert torch.allclose(got, expected, atol=1e-3)
+
+
+def test_smollm2_knows_the_capital_of_france():
+    """Anything wrong at all."""
+    here("smollm2")
+    ids = smollm2.load_tokenizer().encode("The capital of France is").ids
+    with torch.no_grad():
+        p = smollm2.load()(torch.tensor([ids]))[0, -1].softmax(-1)
+    assert smollm2.load_tokenizer().decode([p.argmax().item()]) == " Paris"
+    assert p.max() > 0.7
