@@ -9,7 +9,8 @@ from torch import nn
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.asking import Call, ask
-from course_lib.checks.judging import Exercise, judge, mistake_name, questions
+from course_lib.checks.exercise import Exercise, mistake_name, questions
+from course_lib.checks.judging import judge
 
 
 class FeedForward(nn.Module):

@@ -5,7 +5,7 @@ import torch
 
 from course_lib import check
 from course_lib.checks import EXERCISES
-from course_lib.checks.judging import questions
+from course_lib.checks.exercise import questions
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 

@@ -5,12 +5,15 @@ import pkgutil
 from difflib import get_close_matches
 from importlib import import_module
 
+from course_lib.checks import solved
 from course_lib.checks.card import card_rows
+from course_lib.checks.hinting import hints
 from course_lib.checks.judging import judge
 from course_lib.checks.kept import keep, recall
 from course_lib.checks.result import Result
 
 LESSONS = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
+_times_in_a_row = {}  # exercise: what was wrong, and how many checks in a row have shown it
 EXERCISES = {e.name: e for lesson in LESSONS for e in import_module(f"{__name__}.{lesson}").EXERCISES}
 
 
@@ -35,9 +38,16 @@ def check(answer, name=None):
         right = verdict.status == "right"
         if right:
             keep(name, answer)
-        result = Result(verdict.status, verdict.mistake, card_rows(verdict), answer if right else exercise.verified)
+        rows = card_rows(verdict, hints(exercise)[: _times_again(verdict)])
+        result = Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
+        solved.note(name, verdict.status)
     result.show()
     return result
+
+
+def progress():
+    """Print the map of the course: which exercises are solved, and which have been tried."""
+    print(solved.as_map(EXERCISES))
 
 
 def mine(name):
@@ -60,6 +70,15 @@ def mine(name):
         own, says = None, f"the course's own, since yours needs another cell of {lesson}: put all of it into one cell"
     print(f"{name}: {says}.")
     return own or exercise.verified
+
+
+def _times_again(verdict):
+    """How often in a row an exercise has now shown the very same mistake, beyond the first time."""
+    name, failure = verdict.exercise.name, verdict.failure
+    shown = failure and (verdict.mistake or failure.says)
+    before, times = _times_in_a_row.get(name, (None, 0))
+    _times_in_a_row[name] = (shown, times + 1 if shown == before else 0)
+    return _times_in_a_row[name][1] if shown else 0
 
 
 def _refused(says, verified):

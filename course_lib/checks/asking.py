@@ -14,6 +14,9 @@ import numpy as np
 import torch
 
 from course_lib.checks.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
+from course_lib.checks.time_limit import TookTooLong, time_limit
+
+SECONDS = 10  # for one call: slow is not wrong, but somebody waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,22 +77,27 @@ def ask(candidate, call):
     stdout = io.StringIO()
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
-            if call.build is not None:
-                candidate = _build(candidate, call)
-                parameters = tuple(name for name, _ in candidate.named_parameters())
-                leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
-            with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
-                outputs, form = _sorted(candidate(*handed))
-                if call.twice:
-                    outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
-            if gpu and any(gpu.on_host(t) for t in outputs):
-                raise LostDevice("the result is on the CPU although the arguments are not")
-            gradients = _gradients(outputs, leaves) if call.gradients else None
-        except (Exception, SystemExit) as error:
+            with time_limit(SECONDS):
+                if call.build is not None:
+                    candidate = _build(candidate, call)
+                    parameters = tuple(name for name, _ in candidate.named_parameters())
+                    leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
+                with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
+                    outputs, form = _sorted(candidate(*handed))
+                    if call.twice:
+                        outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
+                if gpu and any(gpu.on_host(t) for t in outputs):
+                    raise LostDevice("the result is on the CPU although the arguments are not")
+                gradients = _gradients(outputs, leaves) if call.gradients else None
+        except (Exception, SystemExit, TookTooLong) as error:
             return Reply(error=(type(error).__name__, _one_line(error)), parameters=parameters,
                          printed=stdout.getvalue())
     return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in handed),
                  gradients, parameters, None, stdout.getvalue())
+
+
+class NoOutput(Exception):
+    """An answer gave no tensor to look at."""
 
 
 class UnregisteredWeight(AttributeError):
@@ -149,9 +157,9 @@ def _sorted(returned):
 def _read(returned):
     """Sort what was returned into tensors, or say what it is instead."""
     if isinstance(returned, torch.Tensor):
-        return (returned,), "tensor"
+        return (_plain(returned),), "tensor"
     if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
-        return returned, "tuple"
+        return tuple(_plain(t) for t in returned), "tuple"
     if isinstance(returned, tuple):
         if len(returned) == 2 and _is_list_of_integers(returned[0]) and isinstance(returned[1], float):
             tokens, score = torch.tensor(returned[0], dtype=torch.int64), torch.tensor(float(returned[1]))
@@ -162,21 +170,31 @@ def _read(returned):
     return (), names.get(type(returned), f"an object of type {type(returned).__name__}")
 
 
+def _plain(tensor):
+    """The numbers of a tensor, without what a subclass makes of comparing or printing them."""
+    if type(tensor) is torch.Tensor:
+        return tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.as_subclass(torch.Tensor)
+
+
 def _is_list_of_integers(value):
     return isinstance(value, list) and all(type(i) is int for i in value)
 
 
 @contextlib.contextmanager
 def undisturbed(seed=0):
-    """Whatever happens to random states, default dtype or gradient mode within the block ends with it."""
+    """Whatever happens to random states, default dtype and device or gradient mode within the block ends with it."""
     numpy_state, python_state, dtype = np.random.get_state(), random.getstate(), torch.get_default_dtype()
-    torch_state = torch.get_rng_state()
+    torch_state, device = torch.get_rng_state(), torch.get_default_device()
     torch.set_default_dtype(torch.float32)
     torch.default_generator.manual_seed(seed)
     try:
         with torch.enable_grad():
             yield
     finally:
+        if torch.get_default_device() != device:
+            torch.set_default_device(device)
         torch.set_rng_state(torch_state)
         np.random.set_state(numpy_state)
         random.setstate(python_state)

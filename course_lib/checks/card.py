@@ -4,15 +4,17 @@ from html import escape
 
 import torch
 
-from course_lib.checks.judging import Verdict, argument_names, number, tolerance
+from course_lib.checks.comparing import number, tolerance
+from course_lib.checks.exercise import argument_names
+from course_lib.checks.judging import Verdict
 
 MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswered": ("…", "not answered yet")}
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
 FEW = 24  # numbers that can be read at a glance
 
 
-def card_rows(verdict):
-    """The card as (label, text) pairs, the headline first with an empty label."""
+def card_rows(verdict, hints=()):
+    """The card as (label, text) pairs, the headline first with an empty label; hints for one who is stuck."""
     mark, words = MARKS[verdict.status]
     exercise = verdict.exercise
     rows = [("", f"{mark} {exercise.name}: {words}")]
@@ -22,6 +24,7 @@ def card_rows(verdict):
         rows += [("Asked", exercise.asked)]
     if verdict.failure:
         rows += _failure_rows(verdict)
+    rows += [(f"Hint {i}", hint) for i, hint in enumerate(hints, 1)]
     rows += [("Later cells", _what_later_cells_use(verdict))]
     return rows
 
@@ -62,7 +65,7 @@ def _failure_rows(verdict: Verdict):
         rows += [("Expected", expected), ("Got", _outputs(failure.reply))]
     rows += [("What failed", _fill_in(failure.says, names))]
     if failure.index is not None and any(t.is_floating_point() for t in failure.truth.outputs):
-        rows += [("Allowed", f"a relative error of {tolerance(failure.call.dtype):.1e}")]
+        rows += [("Allowed", f"a relative error of {tolerance(failure.call):.1e}")]
     if failure.reply.printed.strip():
         rows += [("It printed", failure.reply.printed.strip()[:500])]
     for i, mistake in enumerate(verdict.mistakes):

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from course_lib import attention
 from course_lib.checks.asking import Call
-from course_lib.checks.judging import Exercise
+from course_lib.checks.exercise import Exercise
 
 
 def by_loop(query, inputs, W_q, W_x, v):
@@ -502,6 +502,29 @@ def make_batch(generator, B, T, H_d, H_e, A):
     return s, h, W_d / H_d**0.5, W_e / H_e**0.5, 2 * v, torch.arange(T) < lengths[:, None]
 
 
+def weights_of_a_sentence_sum_to_one(output, generator):
+    _, weights = output(*make_batch(generator, 3, 5, 2, 4, 6))
+    return torch.allclose(weights.sum(1), torch.ones(3), atol=1e-4)
+
+
+def padding_weighs_nothing(output, generator):
+    *args, mask = make_batch(generator, 3, 5, 2, 4, 6)
+    return bool((output(*args, mask)[1][~mask].abs() < 1e-6).all())
+
+
+def the_context_is_the_weighted_sum(output, generator):
+    _, states, *_ = args = make_batch(generator, 3, 5, 2, 4, 6)
+    context, weights = output(*args)
+    return torch.allclose(context, (weights[..., None] * states).sum(1), atol=1e-4)
+
+
+def a_batch_is_its_sentences(output, generator):
+    s, h, W_d, W_e, v, mask = make_batch(generator, 3, 5, 2, 4, 6)
+    alone = output(s[1:2], h[1:2], W_d, W_e, v, mask[1:2])
+    return all(torch.allclose(all_[1:2], one, atol=1e-4)
+               for all_, one in zip(output(s, h, W_d, W_e, v, mask), alone, strict=True))
+
+
 def other_masks(generator):
     """No mask at all, None in its place, and real tokens that stand at the end or apart from each other."""
     *args, _ = make_batch(generator, 3, 4, 2, 5, 6)
@@ -568,6 +591,12 @@ EXERCISES = (
                    torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
                    torch.tensor([60.0, 60.0])),),
         calls=other_masks,
+        properties=(
+            ("The weights of a sentence do not sum to one.", weights_of_a_sentence_sum_to_one),
+            ("Padding gets a weight.", padding_weighs_nothing),
+            ("The context is not the sum of the encoder states with these weights.", the_context_is_the_weighted_sum),
+            ("A sentence alone and the same sentence in a batch give different results.", a_batch_is_its_sentences),
+        ),
         mistakes=batch_mistakes(),
     ),
 )

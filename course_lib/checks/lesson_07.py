@@ -6,7 +6,7 @@ from torch import nn
 
 from course_lib import attention, masks
 from course_lib.checks.asking import Call
-from course_lib.checks.judging import Exercise
+from course_lib.checks.exercise import Exercise
 
 INF = float("inf")
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from course_lib import wires
 from course_lib.checks.asking import Call
-from course_lib.checks.judging import Exercise, random_weights
+from course_lib.checks.exercise import Exercise, random_weights
 
 # layer_norm
 

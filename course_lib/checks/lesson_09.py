@@ -6,7 +6,7 @@ import torch
 
 from course_lib import positions
 from course_lib.checks.asking import Call
-from course_lib.checks.judging import Exercise
+from course_lib.checks.exercise import Exercise
 
 
 def asked_twice(*args):

@@ -7,7 +7,7 @@ from torch import nn
 from course_lib import transformer
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks.asking import Call
-from course_lib.checks.judging import Exercise, random_weights
+from course_lib.checks.exercise import Exercise, random_weights
 from course_lib.wires import FeedForward
 
 

@@ -1,0 +1,176 @@
+"""How one reply differs from the truth, and whether two replies are alike; with a stated tolerance."""
+
+from dataclasses import dataclass
+
+import torch
+
+from course_lib.checks.asking import Call, Reply
+
+ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relative to the largest value expected
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How one reply differs from the truth. `cause` is set where the difference itself says what is wrong."""
+
+    call: Call
+    kind: str
+    says: str
+    truth: Reply
+    reply: Reply
+    index: tuple | None = None
+    cause: str | None = None
+
+
+def tolerance(call):
+    """The relative error allowed: ROUNDINGS times the rounding error of the dtype (2.4e-5 for float32).
+
+    Ten times as much for large values: a score of 2,400 is itself rounded by 1e-4, and softmax makes that a factor.
+    """
+    return _roundings(call) * torch.finfo(call.dtype).eps
+
+
+def compare(true, reply, call):
+    """The first way in which a reply differs from the truth, or None."""
+
+    def failure(kind, says, index=None, cause=None):
+        return Failure(call, kind, says, true, reply, index, cause)
+
+    if call.must_raise:
+        if reply.error and reply.error[0] in call.must_raise:
+            return None
+        return failure("error", f"It has to raise {' or '.join(call.must_raise)} here.", cause="no-error")
+    if reply.error:
+        if reply.error[0] == "LostDevice":
+            return failure("device", f"On a GPU this would fail: {reply.error[1]}.", cause="cpu-only")
+        if reply.error[0] == "UnregisteredWeight":
+            says = f"The check could not load its weights: {reply.error[1]}."
+            return failure("weights", says, cause="missing-weight")
+        if reply.error[0] == "TookTooLong":
+            says = f"It was stopped: {reply.error[1]}. Is there a loop that never ends?"
+            return failure("time", says, cause="endless")
+        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}")
+    if reply.form != true.form:
+        return _wrong_form(failure, true, reply)
+    if len(reply.outputs) != len(true.outputs):
+        return failure("form", f"It returned {len(reply.outputs)} tensors instead of {len(true.outputs)}.")
+    for i, (expected, got) in enumerate(zip(true.outputs, reply.outputs, strict=True)):
+        kind, says, more = _how_tensors_differ(expected, got, call) or (None, "", {})
+        if kind and len(true.outputs) > 1:
+            says = f"In result {i + 1} of {len(true.outputs)}, {says[0].lower()}{says[1:]}"
+        if kind:
+            return failure(kind, says, **more)
+    return _changed_arguments(failure, reply, call) or _wrong_gradients(failure, true, reply, call)
+
+
+def _how_tensors_differ(expected, got, call):
+    """The kind of the first difference, a sentence, and what else a Failure should know; or None."""
+    if got.shape != expected.shape:
+        return "shape", f"Its shape is {tuple(got.shape)} instead of {tuple(expected.shape)}.", {}
+    dtype = call.dtype if expected.is_floating_point() else expected.dtype
+    if got.dtype != dtype:
+        return "dtype", f"Its dtype is {_name(got.dtype)} instead of {_name(dtype)}.", {"cause": "wrong-dtype"}
+    index = first_difference(expected, got, _roundings(call))
+    return None if index is None else ("values", _how_values_differ(expected, got, index), {"index": index})
+
+
+def _roundings(call):
+    return ROUNDINGS * 10 if call.special == "large values" else ROUNDINGS
+
+
+def first_difference(expected, got, roundings=ROUNDINGS):
+    """The index of the first entry outside the tolerance, or None. Where NaN is expected, any finite number will do."""
+    if not expected.is_floating_point():
+        wrong = expected != got
+    else:
+        allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
+        near = (expected - got.to(expected.dtype)).abs() <= allowed
+        wrong = ~torch.where(expected.isnan(), torch.isfinite(got), near)
+    where = wrong.nonzero()
+    return tuple(where[0].tolist()) if len(where) else None
+
+
+def _wrong_form(failure, true, reply):
+    wanted = {"tensor": "one tensor", "tuple": f"a tuple of {len(true.outputs)} tensors"}.get(true.form, true.form)
+    got = {"tensor": "one tensor", "tuple": f"a tuple of {len(reply.outputs)} tensors"}.get(reply.form, reply.form)
+    causes = {"None": "returns-nothing", "a numpy array": "leaves-torch", "a list": "leaves-torch",
+              "a Python number": "leaves-torch"}
+    cause = causes.get(reply.form)
+    hints = {"returns-nothing": " Is the `return` missing?", "leaves-torch": " Stay with torch from beginning to end."}
+    return failure("form", f"It returned {got} instead of {wanted}.{hints.get(cause, '')}", cause=cause)
+
+
+def _how_values_differ(expected, got, index):
+    if got.is_floating_point() and not torch.isfinite(got[index]):
+        return f"It is {'NaN' if got[index].isnan() else 'infinite'} at index {list(index)}."
+    wanted, found = number(expected[index]), number(got[index])
+    if wanted == found:
+        wanted, found = (f"{value[index].item():.9g}" for value in (expected, got))
+    return f"The first difference is at index {list(index)}: expected {wanted}, got {found}."
+
+
+def _changed_arguments(failure, reply, call):
+    for i, (before, after) in enumerate(zip(call.args, reply.args_after, strict=True)):
+        if isinstance(before, torch.Tensor) and not _same(before, after):
+            return failure("arguments", f"It changed its argument {{{i}}}: work on a new tensor.",
+                           cause="changes-arguments")
+    return None
+
+
+def _wrong_gradients(failure, true, reply, call):
+    for which, expected in (true.gradients or {}).items():
+        got = reply.gradients.get(which)
+        if expected is None or got is None and _is_nothing(expected, call.dtype):
+            continue
+        if got is None:
+            return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way "
+                           "(.detach(), .data, .item(), numpy, torch.no_grad).", cause="cuts-gradient")
+        index = first_difference(expected, got)
+        if index is not None and not torch.isfinite(got[index]):
+            return failure("gradients", f"The values are right, but the gradient for {{{which}}} is NaN or infinite.",
+                           index)
+        if index is not None:
+            return failure("gradients", f"The values are right, but the gradient for {{{which}}} is not: part of "
+                           "the computation is cut off from it.", index, cause="cuts-gradient")
+    return None
+
+
+def _is_nothing(gradient, dtype):
+    """Is a gradient zero, up to rounding, wherever it is known? Then it does not matter that none arrives."""
+    return bool(gradient.nan_to_num().abs().max() <= ROUNDINGS * torch.finfo(dtype).eps)
+
+
+def alike(one, other):
+    if one.error or other.error:
+        return bool(one.error and other.error) and one.error[0] == other.error[0]
+    if one.form != other.form or len(one.outputs) != len(other.outputs):
+        return False
+    return all(a.shape == b.shape and a.dtype == b.dtype and _values_alike(a, b)
+               for a, b in zip(one.outputs, other.outputs, strict=True))
+
+
+def _values_alike(a, b):
+    """Equal within twice the tolerance; NaN and infinity must stand in the same places."""
+    finite = torch.isfinite(a) & torch.isfinite(b)
+    same_holes = torch.equal(torch.isfinite(a), torch.isfinite(b))
+    filler = torch.zeros((), dtype=a.dtype)
+    return same_holes and first_difference(torch.where(finite, a, filler), torch.where(finite, b, filler),
+                                           2 * ROUNDINGS) is None
+
+
+def number(value):
+    """A number as a learner would write it: four significant digits."""
+    value = value.item()
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # + 0.0: no "-0"
+
+
+def _largest(tensor):
+    return tensor[torch.isfinite(tensor)].abs().max().item() if torch.isfinite(tensor).any() else 0.0
+
+
+def _same(before, after):
+    return before.shape == after.shape and before.dtype == after.dtype and torch.equal(before, after)
+
+
+def _name(dtype):
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,74 @@
+"""What can be said of a wrong answer that is no classic mistake: which property fails, and how the numbers are off."""
+
+from dataclasses import replace
+
+import torch
+
+from course_lib.checks.asking import Call, NoOutput
+from course_lib.checks.comparing import first_difference, number
+from course_lib.checks.exercise import argument_names, questions, truth
+
+
+def what_it_shows(exercise, candidate, failures, calls, replies, seed, ask):
+    """Sentences, the most telling ones only: a property that fails, or how the wrong numbers look beside the right.
+
+    failures: every Failure, in the order of the calls
+    """
+    outputs = [reply.outputs[0] for reply in replies if reply.outputs]
+    if len(outputs) > 1 and all(torch.equal(outputs[0].double(), o.double()) for o in outputs[1:]):
+        return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
+    broken = tuple(says for says, holds in exercise.properties
+                   if not property_holds(holds, exercise, candidate, seed, ask))
+    if broken or failures[0].kind not in ("values", "shape"):
+        return broken
+    return _how_far_off(failures) or _where_it_is_right(exercise, failures, calls)
+
+
+def _how_far_off(failures):
+    """Are the numbers the right ones in another order, or all off by one factor? From the largest that can be seen."""
+    pairs = [(f.truth.outputs[0], f.reply.outputs[0]) for f in failures if f.kind == "values"]
+    pairs = [(t, r) for t, r in pairs if t.isfinite().all() and r.isfinite().all() and t.numel() > 2]
+    if not pairs or not pairs[0][0].is_floating_point():
+        return ()
+    if all(first_difference(t.flatten().sort().values, r.flatten().sort().values) is None for t, r in pairs):
+        return ("All the numbers are right, but they stand in other places.",)
+    factors = [(r.double() * t).sum() / t.square().sum() for t, r in pairs]
+    if all(abs(f - 1) > 1e-3 and first_difference(f * t, r) is None for f, (t, r) in zip(factors, pairs, strict=True)):
+        return (f"Every number is {number(factors[0])} times what it should be.",)
+    return ()
+
+
+def _where_it_is_right(exercise, failures, calls):
+    """Which calls it answers rightly: those without an optional argument, or none at all."""
+    wrong = {id(f.call) for f in failures}
+    plain = [c for c in calls if not c.special]
+    given = [sum(a is not None for a in c.args) for c in plain]
+    short = min(given)
+    without = [c for c, n in zip(plain, given, strict=True) if n == short]
+    if len(without) < len(plain) and not any(id(c) in wrong for c in without):
+        return (f"Without `{argument_names(exercise)[short]}` it is right; with it, it is not.",)
+    right = sum(id(c) not in wrong for c in plain)
+    if right == 0:
+        return (f"Not one of {len(plain)} results is right, whatever the sizes.",)
+    return (f"It is right in {right} of {len(plain)} calls: what is different about the one above?",)
+
+
+def property_holds(property_, exercise, candidate, seed, ask):
+    """Does a property hold? Where the answer fails altogether, the property says nothing.
+
+    It is called with output(*args), which for a module is one module of the first size, and a generator.
+    """
+    asked = questions(exercise, seed)
+    model = next((c for c in asked[len(exercise.examples):] if c.build), Call(()))
+    form = truth(exercise, asked[0]).form
+
+    def output(*args):
+        reply = ask(candidate, replace(model, args=args, special="", gradients=False))
+        if reply.error or reply.form != form:
+            raise NoOutput
+        return reply.outputs[0] if len(reply.outputs) == 1 else reply.outputs
+
+    try:
+        return bool(property_(output, torch.Generator().manual_seed(seed)))
+    except (NoOutput, RuntimeError, IndexError):
+        return True

@@ -1,0 +1,94 @@
+"""What "right" means for one exercise, and every question that an answer to it is asked."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from course_lib.checks.asking import Call, Reply, ask
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What "right" means for one exercise.
+
+    A function is judged by `oracle(*args)`. For a module, `build(*size)` makes constructor arguments and the truth
+    is `oracle(weights, build, *args)`, with weights named as in `verified`.
+    """
+
+    name: str
+    lesson: str
+    asked: str
+    verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
+    oracle: Callable  # NaN in what it returns stands for "any finite number is right"
+    examples: tuple  # the smallest arguments at which something can be seen, easy to read; for a module, whole Calls
+    sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
+    make: Callable  # make(generator, *size) -> args in float32
+    mistakes: tuple
+    properties: tuple = ()  # pairs (sentence for when it fails, holds(output, generator))
+    statistics: tuple = ()  # pairs (sentence, holds(draw, generator)) of random answers: each of them must hold
+    extremes: tuple = ()  # large arguments whose scores are exact in float32
+    square_size: tuple = ()  # a size whose square root is exact, for judging in float64
+    build: Callable | None = None  # build(*size) -> constructor arguments
+    calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
+
+    @property
+    def mistake_names(self):
+        return tuple(mistake_name(m) for m in self.mistakes)
+
+
+def mistake_name(wrong):
+    """The id of a classic mistake: the name of its tiny wrong implementation, with dashes."""
+    return wrong.__name__.replace("_", "-")
+
+
+def argument_names(exercise):
+    """The names of the arguments, as the exercise's contract has them."""
+    of = exercise.verified.forward if inspect.isclass(exercise.verified) else exercise.verified
+    return [name for name in inspect.signature(of).parameters if name != "self"]
+
+
+def questions(exercise, seed=0):
+    """All calls of an exercise, the smallest and plainest first; the random ones follow from the seed."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def made(size, **circumstances):
+        build = exercise.build(*size) if exercise.build else None
+        weights = random_weights(exercise.verified(*build), generator) if exercise.build else None
+        return Call(exercise.make(generator, *size), build=build, weights=weights, **circumstances)
+
+    size, square = exercise.sizes[0], exercise.square_size or exercise.sizes[0]
+    first = made(size)
+    calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples]
+    calls += [first, *(made(s) for s in exercise.sizes[1:])]
+    calls += [Call(args, "large values") for args in exercise.extremes]
+    tensors = [a for a in first.args if isinstance(a, torch.Tensor)]
+    if exercise.build or any(t.is_floating_point() for t in tensors):
+        calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
+    if tensors:
+        calls += [made(size, special="arguments not contiguous in memory", strided=True),
+                  made(size, special="arguments on a GPU", on_gpu=True)]
+    calls += [made(size, special="train mode", train=True)] if exercise.build else []
+    calls += exercise.calls(generator) if exercise.calls else []
+    return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
+
+
+def random_weights(module, generator):
+    """A value for every parameter of a module, far from its initial one: gains at 1 and biases at 0 hide mistakes."""
+    return {name: torch.randn(p.shape, generator=generator) / p.shape[-1] ** 0.5 + 0.1
+            for name, p in module.named_parameters()}
+
+
+def truth(exercise, call):
+    """The oracle's reply, computed in float64. NaN in it stands for "any finite number is right"."""
+    if call.must_raise:
+        return Reply()
+    call = call.in_float64()
+    if call.build is None:
+        return ask(exercise.oracle, call)
+    names, n = list(call.weights), len(call.args)
+    reply = ask(lambda *args: exercise.oracle(dict(zip(names, args[n:], strict=True)), call.build, *args[:n]),
+                Call((*call.args, *call.weights.values()), gradients=call.gradients))
+    gradients = {which if which < n else names[which - n]: g for which, g in (reply.gradients or {}).items()}
+    return replace(reply, gradients=gradients)

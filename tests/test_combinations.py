@@ -1,0 +1,107 @@
+"""Two mistakes at once are still wrong, and are not taken for one: what the card then names is a property.
+
+Each family writes one exercise with switches; every switch that is turned is a mistake.
+"""
+
+import itertools
+
+import pytest
+import torch
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.checks import EXERCISES
+from course_lib.checks.judging import judge
+from course_lib.transformer import EncoderLayer
+
+SCALES = {"right scale": lambda d: d**-0.5, "no scale": lambda d: 1.0, "scale by d": lambda d: 1 / d}
+AXES = {"right axis": -1, "wrong axis": -2}
+
+
+def masked(scale, axis, mask_at):
+    """Masked scaled dot-product attention with a scale, a softmax axis and a place for the mask."""
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.mT * SCALES[scale](query.shape[-1])
+        if mask is not None and mask_at != "ignores the mask":
+            if mask_at == "after the softmax":
+                return torch.softmax(scores, AXES[axis]) * mask @ value
+            scores = scores.masked_fill(mask if mask_at == "inverted mask" else ~mask, -1e30)
+        return torch.softmax(scores, AXES[axis]) @ value
+
+    return scaled_dot_product_attention
+
+
+def version_5(scale, axis, swapped):
+    """Self-attention with a scale, a softmax axis, and two of its matrices exchanged or not."""
+
+    def self_attention(x, W_q, W_k, W_v):
+        q, k, v = x @ W_q, x @ W_k, x @ W_v
+        if swapped == "exchanged":
+            q, k = k, q
+        return torch.softmax(q @ k.T * SCALES[scale](q.shape[-1]), AXES[axis]) @ v
+
+    return self_attention
+
+
+def version_6(scale, axis, split):
+    """Multi-head attention with a scale, a softmax axis and a way to split the heads."""
+
+    class Own(MultiHeadAttention):
+        def forward(self, query, key, value, mask=None):
+            def heads(x):
+                if split == "split by view":
+                    return x.reshape(len(x), self.num_heads, -1, self.d_head)
+                return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+            q, k, v = heads(self.W_q(query)), heads(self.W_k(key)), heads(self.W_v(value))
+            scores = q @ k.mT * SCALES[scale](self.d_head)
+            if mask is not None:
+                scores = scores.masked_fill(~(mask if mask.dim() == 2 else mask[:, None]), -1e30)
+            out = torch.softmax(scores, AXES[axis]) @ v
+            return self.W_o(out.transpose(1, 2).flatten(2))
+
+    return Own
+
+
+def encoder_layer(order, skip, norm):
+    """An encoder layer with pre- or post-norm, with or without its skip connections, with one norm or two."""
+
+    class Own(EncoderLayer):
+        def forward(self, x, mask=None):
+            for sublayer, own_norm in ((lambda h: self.self_attn(h, h, h, mask), self.norm1), (self.ff, self.norm2)):
+                used = self.norm1 if norm == "one norm" else own_norm
+                said = self.dropout(sublayer(used(x) if order == "pre-norm" else x))
+                x = said if skip == "no skip" else x + said
+                x = x if order == "pre-norm" else used(x)
+            return x
+
+    return Own
+
+
+FAMILIES = {
+    "scaled_dot_product_attention": (masked, SCALES, AXES,
+                                     ("right mask", "inverted mask", "after the softmax", "ignores the mask")),
+    "self_attention": (version_5, SCALES, AXES, ("in order", "exchanged")),
+    "MultiHeadAttention": (version_6, SCALES, AXES, ("right split", "split by view")),
+    "EncoderLayer": (encoder_layer, ("post-norm", "pre-norm"), ("skip", "no skip"), ("two norms", "one norm")),
+}
+CASES = [(name, switches) for name, (_, *options) in FAMILIES.items() for switches in itertools.product(*options)]
+
+
+def turned(name, switches):
+    """How many switches are not at their first, right place."""
+    return sum(switch != next(iter(options)) for switch, options in zip(switches, FAMILIES[name][1:], strict=True))
+
+
+@pytest.mark.parametrize(("name", "switches"), CASES, ids=lambda v: v if isinstance(v, str) else ", ".join(v))
+def test_mistakes_in_combination_are_rejected_and_not_taken_for_one(name, switches):
+    """Two mistakes that cancel in a check, or that are explained as one that the learner has not made."""
+    verdict = judge(EXERCISES[name], FAMILIES[name][0](*switches))
+    mistakes = turned(name, switches)
+    if mistakes == 0:
+        assert verdict.status == "right"
+    elif mistakes == 1:
+        assert verdict.status == "wrong" and len(verdict.mistakes) == 1
+    else:
+        assert verdict.status == "wrong"
+        assert verdict.broken or verdict.mistakes, "neither a property nor a mistake"

@@ -1,0 +1,112 @@
+"""What is solved is remembered, shown, and never in the way."""
+
+import json
+
+import pytest
+
+from course_lib import check, progress
+from course_lib.checks import EXERCISES, hinting, kept, solved
+from course_lib.checks.hinting import hints
+from tests.right_answers import RIGHT_ANSWERS
+
+RIGHT = RIGHT_ANSWERS["reweight"]["einsum"]
+
+
+@pytest.fixture
+def looked_at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for module in (kept, solved):
+        monkeypatch.setattr(module, "somebody_is_looking", lambda: True)
+    return tmp_path
+
+
+def shown(capsys):
+    capsys.readouterr()
+    progress()
+    return capsys.readouterr().out
+
+
+def test_the_map_shows_what_is_right_what_is_not_yet_and_what_is_open(looked_at, capsys):
+    """A map that forgets, or that takes a wrong answer for a right one."""
+    check(RIGHT, "reweight")
+    check(lambda q, x: q, "dot_product_attention")
+    out = shown(capsys)
+    assert f"1 of {len(EXERCISES)} exercises solved" in out
+    assert "✓ reweight" in out and "✗ dot_product_attention" in out and "· causal_mask" in out
+
+
+def test_what_was_right_once_stays_solved(looked_at, capsys):
+    """A broken cell that was run again took a solved exercise away."""
+    check(RIGHT, "reweight")
+    check(lambda x: x, "reweight")
+    assert "✓ reweight" in shown(capsys)
+
+
+def test_a_stub_is_not_an_attempt(looked_at, capsys):
+    """Run All over a fresh lesson marked everything as wrong."""
+
+    def reweight(x):
+        raise NotImplementedError
+
+    check(reweight)
+    assert "· reweight" in shown(capsys)
+    assert not (looked_at / "my_answers" / "progress.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"reweight": 3}', b'{"reweight": ["right"]}', b"\xff\xfe\x00", b""])
+def test_a_file_that_is_something_else_is_set_aside_in_one_sentence(looked_at, capsys, content):
+    """A damaged file made every check fail, or was overwritten."""
+    folder = looked_at / "my_answers"
+    folder.mkdir()
+    (folder / "progress.json").write_bytes(content)
+    out = shown(capsys)
+    assert "0 of" in out and out.count("was set aside as") == 1
+    assert (folder / "progress.damaged").read_bytes() == content
+    assert check(RIGHT, "reweight").passed and "✓ reweight" in shown(capsys)
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_fail(looked_at, capsys):
+    """A lesson on a read-only disk could not be worked through."""
+    (looked_at / "my_answers").write_text("a file where the folder should be")
+    assert check(RIGHT, "reweight").passed
+    assert "0 of" in shown(capsys)
+
+
+def test_a_test_or_a_build_leaves_nothing_behind(tmp_path, monkeypatch):
+    """A build filled the author's map."""
+    monkeypatch.chdir(tmp_path)
+    check(RIGHT, "reweight")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_remembered_can_be_read_by_a_person(looked_at):
+    """A file that nobody can look into or delete a line of."""
+    check(RIGHT, "reweight")
+    assert json.loads((looked_at / "my_answers" / "progress.json").read_text()) == {"reweight": "right"}
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_exercise_has_hints_from_a_question_to_the_steps(name):
+    """An exercise whose hints cannot be found in its lesson."""
+    question, where, *steps = hints(EXERCISES[name])
+    assert "?" in question
+    assert where.startswith("Look again at the section “")
+    assert steps
+
+
+def test_hints_come_when_the_same_mistake_comes_twice_one_more_each_time():
+    """The answer given away at the first slip, or never a hint."""
+    no_scale = next(m for m in EXERCISES["self_attention"].mistakes if m.__name__ == "no_scale")
+    numbers = [check(no_scale, "self_attention").message.count("Hint") for _ in range(5)]
+    assert numbers == [0, 1, 2, 3, 3]
+    assert "Hint" not in check(lambda *_: None, "self_attention").message, "another mistake begins anew"
+
+
+def test_no_lesson_at_hand_means_no_hints(tmp_path, monkeypatch):
+    """A notebook that is damaged, or that was moved away, stopped the check."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hinting, "LESSONS", tmp_path / "nowhere")
+    assert hints(EXERCISES["reweight"]) == ()
+    for content in (b"", b"[]", b"{}", b'{"cells": [{}]}', b"\xff\xfe"):
+        (tmp_path / "02_untrained.ipynb").write_bytes(content)
+        assert hints(EXERCISES["reweight"]) == ()
