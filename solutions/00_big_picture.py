@@ -17,7 +17,8 @@
 # - **Claims are run.** A line such as `assert memory_is_as_long_as_the_source` stops the lesson if its claim is
 #   false.
 # - **Exercises have a card.** It says at once whether your code is right, and if not, what it did instead.
-# - **Hints fold open.** The first is a question, the second gives the steps. Neither gives the answer.
+# - **Hints fold open.** The first is a question, the second gives the steps. Neither gives the answer. If the same
+#   mistake comes twice, the card offers them, too.
 # - **Your code is used.** `check(...).verified` is your own function once it is right, and the course's until then.
 #   You can always read on.
 # - **Nothing is fetched.** Every lesson runs on your own machine, without a network.
@@ -608,6 +609,17 @@ with_a_switch_it_does_not
 # %% [markdown]
 # So no single matrix can replace it. The products do the work; the switches make it worth repeating. In a Transformer
 # the softmax and the ReLU are such switches.
+
+# %% [markdown]
+# ## Where you are
+#
+# What you have solved is remembered in a small file beside the notebooks. `progress()` draws the map of the course from
+# it, here and in every lesson.
+
+# %% tags=["nbval-ignore-output"]
+from course_lib import progress
+
+progress()
 
 # %% [markdown]
 # ## Summary

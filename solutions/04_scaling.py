@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 04 · Versions 1 and 2: the dot product, and its scale
 #
-# *50 minutes · needs lesson 03 · two exercises*
+# *65 minutes · needs lesson 03 · three exercises*
 #
 # **At the end you can**
 #
 # - replace version 0's scoring network by a dot product, and say what you pay for the speed;
 # - predict when a softmax goes blind, and measure it;
-# - derive the √d of the 2017 paper, and show what training loses without it.
+# - derive the √d of the 2017 paper, and show what training loses without it;
+# - write a test that tells version 2 from everything that only looks like it.
 
 # %%
 import time
@@ -421,6 +422,63 @@ axis.set(xlabel="width d", ylabel="norm of the Jacobian", ylim=(0, 0.6))
 axis.legend()
 plots.show(figure, "Norm of the softmax Jacobian over width. Divided by the square root of d it stays near 0.37; "
                    "without, it falls from 0.4 to zero between d = 4 and d = 1024.")
+
+# %% [markdown]
+# ## Five functions, and no names
+#
+# Somebody hands you five functions and says: all of them compute version 2. You cannot read them, but you can call
+# them. **Predict:** is one question enough to find out who is right?
+
+# %%
+from course_lib.checks import suspects
+
+lined_up = suspects("is_version_2")
+for suspect in lined_up:
+    print(suspect, [round(number, 2) for number in suspect(query, inputs).tolist()])
+agree = [torch.allclose(suspect(query, inputs), attention_v2(query, inputs)) for suspect in lined_up]
+four_of_the_five_agree = sum(agree) == 4
+assert four_of_the_five_agree
+
+# %% [markdown]
+# The query is the one of the soup, and four of the five agree. Does that make them right? There were 4 channels, and 4
+# inputs. Ask them something else, 3 channels and 5 inputs. **An example decides nothing where a
+# mistake happens to give the same number.**
+#
+# ### Exercise 3: `is_version_2`
+#
+# ★★☆ · 15 minutes · about 4 lines
+#
+# Turn it round: now *you* write the check. Your function gets an implementation, calls it, and returns True or False.
+# It is tried on the five and on some that have no letter here. It should let no wrong one through, and accuse no right
+# one.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which mistakes did the card tell you about in this lesson? For each of them, is there a width, a number of inputs or
+# a query for which it gives the right result?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. a query and inputs, of sizes where no two of the mistakes agree
+# 2. the right result, worked out from the formula
+# 3. near enough? Two right ways to add up differ in the last digits
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.proofs import is_version_2
+
+# %%
+is_right = check(is_version_2).verified
+
+# %%
+verdicts = {str(suspect): is_right(suspect) for suspect in lined_up}
+two_of_five_are_right = sum(verdicts.values()) == 2
+your_own_version_2_passes = is_right(attention_v2)
+assert two_of_five_are_right
+assert your_own_version_2_passes
+verdicts
 
 # %% [markdown] name="training-with-and-without"
 # ## What training makes of it

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 07 · Masks
 #
-# *70 minutes · needs lesson 06 · four exercises*
+# *85 minutes · needs lesson 06 · five exercises*
 #
 # **At the end you can**
 #
@@ -490,6 +490,47 @@ plots.show(figure, "Three squares of gradient norms. Without a mask every entry 
 # The picture in the middle is the leak through the denominator: no weight goes to the future, and the future still
 # has its say.
 #
+# ### Exercise 3: `hides_the_future`
+#
+# ★★☆ · 15 minutes · about 4 lines
+#
+# Make a test of it, for anybody's self-attention. It gets a function, calls it, and says True or False. Five suspects
+# have letters, `suspects("hides_the_future")` gives them to you; the check knows more. Let no leak through, and accuse
+# nobody who is innocent: one may mix the past as one likes.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Row t may depend on what came before it. So what has to stay the same when everything after it changes, or is not
+# there at all?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. a sentence of several random tokens
+# 2. the result for the whole of it, and for each of its beginnings alone
+# 3. compare the rows that both have, up to rounding
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.proofs import hides_the_future
+
+# %%
+keeps_it = check(hides_the_future).verified
+
+# %%
+from course_lib.checks import suspects
+
+verdicts = {str(suspect): keeps_it(suspect) for suspect in suspects("hides_the_future")}
+three_of_five_leak = sum(verdicts.values()) == 2
+your_layer_does_not = keeps_it(layer)
+without_a_mask_it_leaks = not keeps_it(versions["no mask"])
+assert three_of_five_leak
+assert your_layer_does_not
+assert without_a_mask_it_leaks
+verdicts
+
+# %% [markdown]
 # ## The die again
 #
 # The same guesser, with **your** attention and **your** mask. Beside it, a mask that is off by one: each place sees
@@ -538,7 +579,7 @@ print("padded:", [round(v, 2) for v in jane_padded.tolist()])
 # So padding has to be hidden, as a **key**. First we need to know which tokens are real.
 
 # %% [markdown]
-# ### Exercise 3: `padding_mask`
+# ### Exercise 4: `padding_mask`
 #
 # ★☆☆ · 10 minutes · about 2 lines
 #
@@ -611,7 +652,7 @@ print("wrong:", [round(v, 2) for v in wrong[1, 0].tolist()], " right:", [round(v
 # query.
 
 # %% [markdown]
-# ### Exercise 4: `padding_mask_from_ids`
+# ### Exercise 5: `padding_mask_from_ids`
 #
 # ★☆☆ · 5 minutes · about 1 line
 #

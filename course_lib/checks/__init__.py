@@ -50,6 +50,11 @@ def progress():
     print(solved.as_map(EXERCISES))
 
 
+def suspects(name):
+    """The implementations without names that an exercise's test is to tell apart, as a list of functions."""
+    return [call[0] for call in EXERCISES[name].examples]
+
+
 def mine(name):
     """Your own answer to an exercise of an earlier lesson, kept when its card said right; until then the course's.
 

@@ -158,6 +158,8 @@ def _read(returned):
     """Sort what was returned into tensors, or say what it is instead."""
     if isinstance(returned, torch.Tensor):
         return (_plain(returned),), "tensor"
+    if isinstance(returned, bool):
+        return (torch.tensor(returned),), "True or False"
     if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
         return tuple(_plain(t) for t in returned), "tuple"
     if isinstance(returned, tuple):

@@ -95,6 +95,8 @@ def _arguments(call, names):
 
 
 def _outputs(reply, dtype=None):
+    if reply.form == "True or False":
+        return str(reply.outputs[0].item())
     return "\n".join(_value(t.to(dtype) if dtype and t.is_floating_point() else t, True) for t in reply.outputs)
 
 

@@ -96,6 +96,8 @@ def _wrong_form(failure, true, reply):
     causes = {"None": "returns-nothing", "a numpy array": "leaves-torch", "a list": "leaves-torch",
               "a Python number": "leaves-torch"}
     cause = causes.get(reply.form)
+    if true.form == "True or False" and reply.form == "tensor":
+        return failure("form", f"It returned {got} instead of {wanted}: `bool(...)` makes that of a single number.")
     hints = {"returns-nothing": " Is the `return` missing?", "leaves-torch": " Stay with torch from beginning to end."}
     return failure("form", f"It returned {got} instead of {wanted}.{hints.get(cause, '')}", cause=cause)
 
@@ -106,7 +108,8 @@ def _how_values_differ(expected, got, index):
     wanted, found = number(expected[index]), number(got[index])
     if wanted == found:
         wanted, found = (f"{value[index].item():.9g}" for value in (expected, got))
-    return f"The first difference is at index {list(index)}: expected {wanted}, got {found}."
+    where = f"The first difference is at index {list(index)}: " if index else ""
+    return f"{where}expected {wanted}, got {found}."
 
 
 def _changed_arguments(failure, reply, call):

@@ -21,7 +21,19 @@ def what_it_shows(exercise, candidate, failures, calls, replies, seed, ask):
                    if not property_holds(holds, exercise, candidate, seed, ask))
     if broken or failures[0].kind not in ("values", "shape"):
         return broken
+    if replies[0].form == "True or False":
+        return _of_a_test(exercise, failures, calls)
     return _how_far_off(failures) or _where_it_is_right(exercise, failures, calls)
+
+
+def _of_a_test(exercise, failures, calls):
+    """What a test of other implementations lets through, and whom it accuses."""
+    plain = [c for c in calls if not c.special]
+    right = sum(truth(exercise, c).outputs[0].item() for c in plain)
+    accused = sum(f.truth.outputs[0].item() for f in failures if not f.call.special)
+    missed = sum(not f.truth.outputs[0].item() for f in failures if not f.call.special)
+    wrong = len(plain) - right
+    return (f"It finds {wrong - missed} of {wrong} wrong implementations and accuses {accused} of {right} right ones.",)
 
 
 def _how_far_off(failures):

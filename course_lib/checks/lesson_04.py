@@ -3,8 +3,9 @@
 import torch
 import torch.nn.functional as F
 
-from course_lib import attention
+from course_lib import attention, proofs
 from course_lib.checks.exercise import Exercise
+from course_lib.checks.suspects import line_up
 
 
 def torch_attention(query, inputs, scale):
@@ -214,6 +215,128 @@ SHARED = dict(
     extremes=(example([60.0, 0.0, 20.0, 0.0], [[40.0, 1.0, 0.0, 2.0], [40.0, 5.0, 0.0, 3.0], [0.0, 9.0, 30.0, 4.0]]),),
     properties=PROPERTIES,
 )
+# --- is_version_2 -----------------------------------------------------------------------------------------------
+
+
+def version_2(query, inputs):
+    return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs
+
+
+def scales_both(query, inputs):
+    scores = (inputs.double() / len(query) ** 0.25) @ (query.double() / len(query) ** 0.25)
+    return (torch.softmax(scores, 0) @ inputs.double()).to(inputs.dtype)
+
+
+def one_at_a_time(query, inputs):
+    scores = [(x * query).sum() / len(query) ** 0.5 for x in inputs]
+    e = [torch.exp(s - max(scores)) for s in scores]
+    return sum(w * x for w, x in zip(e, inputs, strict=True)) / sum(e)
+
+
+def with_scores(of_scores):
+    return lambda query, inputs: of_scores(inputs @ query, *inputs.shape) @ inputs
+
+
+NOT_VERSION_2 = {
+    "no scale": with_scores(lambda s, N, D: torch.softmax(s, 0)),
+    "by D": with_scores(lambda s, N, D: torch.softmax(s / D, 0)),
+    "by the root of N": with_scores(lambda s, N, D: torch.softmax(s / N**0.5, 0)),
+    "always by 2": with_scores(lambda s, N, D: torch.softmax(s / 2, 0)),
+    "after the softmax": with_scores(lambda s, N, D: torch.softmax(s, 0) / D**0.5),
+    "no softmax": with_scores(lambda s, N, D: s / D**0.5),
+    "all alike": with_scores(lambda s, N, D: torch.full_like(s, 1 / N)),
+    "the best one": with_scores(lambda s, N, D: (torch.arange(N, device=s.device) == s.argmax()).to(s.dtype)),
+    "a sum": with_scores(lambda s, N, D: N * torch.softmax(s / D**0.5, 0)),
+}
+LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["no scale"], scales_both,
+                   NOT_VERSION_2["by the root of N"], version_2, *list(NOT_VERSION_2.values())[:2],
+                   *list(NOT_VERSION_2.values())[4:])
+INNOCENT = {"A", "D", "F"}
+
+
+def agrees(attend, N, D, strength=3.0, wanted=version_2):
+    """Does it give what version 2 gives, for one random query and N random inputs?"""
+    generator = torch.Generator().manual_seed(N + 10 * D)
+    query, inputs = strength * torch.randn(D, generator=generator), torch.randn(N, D, generator=generator)
+    return torch.allclose(attend(query, inputs), wanted(query, inputs), atol=1e-4)
+
+
+def only_the_shape(attend):
+    """Your test looks at no number: it lets every implementation through that returns a vector of the right shape.
+    What should the numbers be?"""
+    return attend(torch.ones(3), torch.ones(5, 3)).shape == (3,)
+
+
+def accuses_everybody(attend):
+    """Your test finds everybody wrong, the right ones among them. Does it compare with the right result, and does it
+    forgive rounding?"""
+    return False
+
+
+def a_single_input(attend):
+    """You ask about a single input. A softmax over one score is 1, whatever the scale: how many inputs does it take
+    before the scale matters?"""
+    return agrees(attend, 1, 3)
+
+
+def a_query_of_zeros(attend):
+    """The scores of your example are all equal, so all weights are equal with any scale. Which query would give
+    different scores?"""
+    return agrees(attend, 5, 3, strength=0.0)
+
+
+def the_weights_sum_to_one(attend):
+    """You test that the weights sum to one. That is necessary, but wrong weights can sum to one as well. Do you
+    compare any numbers with those of version 2?"""
+    inputs = torch.ones(5, 3)
+    inputs[:, 1] = torch.arange(5.0)
+    return abs(attend(torch.tensor([1.0, 2, 3]), inputs)[0].item() - 1) < 1e-4
+
+
+def as_many_inputs_as_channels(attend):
+    """Your example has as many inputs as channels, N = D. Who divides by the root of the wrong one of the two goes
+    unnoticed: how should N and D be chosen?"""
+    return agrees(attend, 3, 3)
+
+
+def width_four(attend):
+    """Your inputs are 4 wide, and the root of 4 is 2. Who always divides by 2 is right there, and there only: which
+    width would show it?"""
+    return agrees(attend, 5, 4)
+
+
+def width_one(attend):
+    """Your inputs are 1 wide, and the root of 1 is 1: with a scale, without one, or divided by D itself, it is all the
+    same. Which width would show it?"""
+    return agrees(attend, 5, 1)
+
+
+def a_loud_query(attend):
+    """The scores of your example are so far apart that the best input gets all the weight, whatever the scale. How
+    near to each other must scores be for the scale to show?"""
+    return agrees(attend, 5, 3, strength=1000.0)
+
+
+def version_1_for_version_2(attend):
+    """You compare with version 1: your test takes who forgets the scale for right, and accuses those who divide by
+    √D. Which line of yours is version 2?"""
+    return agrees(attend, 5, 3, wanted=NOT_VERSION_2["no scale"])
+
+
+def every_bit(attend):
+    """You ask for equality in every bit. The same sum in another order differs in the last digits, and is right: how
+    near is near enough? (`torch.allclose`)"""
+    generator = torch.Generator().manual_seed(0)
+    query, inputs = torch.randn(33, generator=generator), torch.randn(50, 33, generator=generator)
+    return torch.equal(attend(query, inputs), version_2(query, inputs))
+
+
+def raises_instead(attend):
+    """Your test stops with an AssertionError when it finds a wrong implementation. It was to say so: return False."""
+    assert agrees(attend, 5, 3)
+    return True
+
+
 EXERCISES = (
     Exercise(
         name="dot_product_attention",
@@ -232,5 +355,19 @@ EXERCISES = (
         mistakes=(no_scale, scale_by_d, scale_by_n, multiplies, fourth_root, scales_the_weights, scales_twice,
                   standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
         **SHARED,
+    ),
+    Exercise(
+        name="is_version_2",
+        lesson="04",
+        asked="True for every function that computes version 2, whatever its style, and False for every other: five of "
+        "them have letters, the check knows more.",
+        verified=proofs.is_version_2,
+        oracle=lambda attend: attend.letter in INNOCENT,
+        examples=tuple((suspect,) for suspect in LINED_UP[:5]),
+        sizes=tuple((i,) for i in range(5, len(LINED_UP))),
+        make=lambda generator, i: (LINED_UP[i],),
+        mistakes=(only_the_shape, accuses_everybody, a_single_input, a_query_of_zeros, the_weights_sum_to_one,
+                  as_many_inputs_as_channels, width_four, width_one, a_loud_query, version_1_for_version_2, every_bit,
+                  raises_instead),
     ),
 )

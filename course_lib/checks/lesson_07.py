@@ -4,9 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import attention, masks
+from course_lib import attention, masks, proofs
 from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise
+from course_lib.checks.suspects import line_up
 
 INF = float("inf")
 
@@ -823,6 +824,177 @@ def make_ids(generator, B, T, pad_id):
     return ids, pad_id
 
 
+# --- hides_the_future -------------------------------------------------------------------------------------------
+
+
+def with_mask(may_see):
+    """Self-attention of x, where place i may see place j if may_see(i, j)."""
+
+    def attend(x):
+        T, D = x.shape
+        i, j = torch.arange(T, device=x.device)[:, None], torch.arange(T, device=x.device)
+        scores = (x @ x.T / D**0.5).masked_fill(~may_see(i, j), -torch.inf)
+        return torch.softmax(scores, -1) @ x
+
+    return attend
+
+
+def prefix_by_prefix(x):
+    return torch.stack([torch.softmax(x[: t + 1] @ x[t], 0) @ x[: t + 1] for t in range(len(x))])
+
+
+def masked_too_late(x):
+    return torch.tril(torch.softmax(x @ x.T, -1)) @ x
+
+
+def told_the_length(x):
+    scores = (x @ x.T / len(x) ** 0.5).masked_fill(~torch.ones(len(x), len(x), dtype=torch.bool).tril(), -torch.inf)
+    return torch.softmax(scores, -1) @ x
+
+
+def centred_over_time(x):
+    return prefix_by_prefix(x - x.mean(0))
+
+
+KEEPS_THE_FUTURE = {
+    "causal": with_mask(lambda i, j: j <= i),
+    "prefix by prefix": prefix_by_prefix,
+    "running mean": lambda x: x.cumsum(0) / torch.arange(1, len(x) + 1)[:, None],
+    "itself alone": lambda x: 2 * x,
+}
+LEAKS = {
+    "sees all": with_mask(lambda i, j: j < len(j)),
+    "one too far": with_mask(lambda i, j: j <= i + 1),
+    "turned over": with_mask(lambda i, j: j >= i),
+    "masked too late": masked_too_late,
+    "in pairs": with_mask(lambda i, j: (j + 1) // 2 <= (i + 1) // 2),
+    "skips one": with_mask(lambda i, j: (j <= i) | (j == i + 2)),
+    "first sees all": with_mask(lambda i, j: (j <= i) | (i == 0)),
+    "at one place": with_mask(lambda i, j: (j <= i) | ((i == 2) & (j == 3))),
+    "centred": centred_over_time,
+    "length": told_the_length,
+}
+IN_LINE = line_up(LEAKS["masked too late"], KEEPS_THE_FUTURE["causal"], LEAKS["centred"],
+                  KEEPS_THE_FUTURE["running mean"], LEAKS["in pairs"], KEEPS_THE_FUTURE["prefix by prefix"],
+                  KEEPS_THE_FUTURE["itself alone"],
+                  *(LEAKS[name] for name in LEAKS if name not in ("masked too late", "centred", "in pairs")))
+INNOCENT = {"B", "D", "F", "G"}
+
+
+def some_tokens(T=6):
+    return torch.randn(T, 3, generator=torch.Generator().manual_seed(0))
+
+
+def same_before(attend, x, other, rows):
+    """Are the rows of both results the same?"""
+    return torch.allclose(attend(x)[rows], attend(other)[rows], atol=1e-5)
+
+
+def changed(x, *places):
+    """The tokens, some of them replaced."""
+    other = x.clone()
+    other[list(places)] = some_tokens(20)[-len(places):] + 1
+    return other
+
+
+def only_the_shape(attend):
+    """Your test looks at no number: it lets everyone through whose result has the right shape. What would change in
+    the numbers if a token saw the future?"""
+    return attend(some_tokens()).shape == (6, 3)
+
+
+def accuses_everybody(attend):
+    """Your test finds a leak in everybody, also where there is none. Do you compare a row with a token that it may
+    see, its own, for example?"""
+    return False
+
+
+def the_first_row_only(attend):
+    """You look at the first row only. A later token can see its future as well, in many a mistake only a later one.
+    Which rows have to be compared?"""
+    x = some_tokens()
+    return same_before(attend, x, changed(x, 1, 2, 3, 4, 5), [0])
+
+
+def a_row_in_the_middle(attend):
+    """You look at one row in the middle. The mistake may sit in another row. How many rows have a future?"""
+    x = some_tokens()
+    return same_before(attend, x, changed(x, 3, 4, 5), [0, 1, 2][2:])
+
+
+def two_tokens(attend):
+    """Your sentence has two tokens, so there is one future only. Some leaks need more room. How long should a sentence
+    be?"""
+    x = some_tokens(2)
+    return same_before(attend, x, changed(x, 1), [0])
+
+
+def four_tokens_and_a_new_last_one(attend):
+    """You change the last token of a sentence. That shows who sees the last token. What about those that see another
+    one that they should not?"""
+    x = some_tokens(4)
+    return same_before(attend, x, changed(x, 3), [0, 1, 2])
+
+
+def the_next_token_only(attend):
+    """For each row you change the very next token. A token further off may be seen, too. What is all that row t must
+    not depend on?"""
+    x = some_tokens()
+    return all(same_before(attend, x, changed(x, t + 1), [t]) for t in range(5))
+
+
+def a_future_in_another_order(attend):
+    """You put the future into another order. Attention does not mind the order: who sees all of the future gets the
+    same. What else can be changed about it?"""
+    x = some_tokens()
+    return all(same_before(attend, x, torch.cat([x[: t + 1], x[t + 1:].flip(0)]), list(range(t + 1))) for t in range(5))
+
+
+def other_values_but_the_same_length(attend):
+    """You change what the future says. One implementation does not look at what it says, only at how long it is. What
+    if the future were not there at all?"""
+    x = some_tokens()
+    return all(same_before(attend, x, changed(x, *range(t + 1, 6)), list(range(t + 1))) for t in range(5))
+
+
+def one_way_of_attending(attend):
+    """You compare with your own causal attention. There are other ways to mix the past, and they are no cheats: you
+    were asked about the future only."""
+    x = some_tokens()
+    return torch.allclose(attend(x), KEEPS_THE_FUTURE["causal"](x), atol=1e-5)
+
+
+def the_past_must_matter(attend):
+    """You demand that a row changes when the past does. Who looks at nothing but itself learns little, but does not
+    cheat."""
+    x = some_tokens()
+    keeps = all(torch.allclose(attend(x[: t + 1])[t], attend(x)[t], atol=1e-5) for t in range(6))
+    return keeps and not same_before(attend, x, changed(x, 0), [5])
+
+
+def raises_instead(attend):
+    """Your test stops with an AssertionError when it finds a leak. It was to say so: return False."""
+    x = some_tokens()
+    assert all(torch.allclose(attend(x[: t + 1])[t], attend(x)[t], atol=1e-5) for t in range(6))
+    return True
+
+
+OWN_TEST = Exercise(
+    name="hides_the_future",
+    lesson="07",
+    asked="True for every self-attention where row t is the same whatever comes after it, and False for every other: "
+    "five of them have letters, the check knows more.",
+    verified=proofs.hides_the_future,
+    oracle=lambda attend: attend.letter in INNOCENT,
+    examples=tuple((suspect,) for suspect in IN_LINE[:5]),
+    sizes=tuple((i,) for i in range(5, len(IN_LINE))),
+    make=lambda generator, i: (IN_LINE[i],),
+    mistakes=(only_the_shape, accuses_everybody, the_first_row_only, a_row_in_the_middle, two_tokens,
+              four_tokens_and_a_new_last_one, the_next_token_only, a_future_in_another_order,
+              other_values_but_the_same_length, one_way_of_attending, the_past_must_matter, raises_instead),
+)
+
+
 EXERCISES = (
     Exercise(
         name="causal_mask",
@@ -927,4 +1099,5 @@ EXERCISES = (
             ("Whether a token counts as real depends on where it stands.", a_token_is_judged_by_itself),
         ),
     ),
+    OWN_TEST,
 )

@@ -1,5 +1,7 @@
 """Right answers of lesson 04 in other people's styles."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -22,3 +24,55 @@ RIGHT_ANSWERS = {
         "scale both": lambda q, x: torch.softmax((x / len(q) ** 0.25) @ (q / len(q) ** 0.25), 0) @ x,
     },
 }
+
+
+def asked_often(attend):
+    """Random sizes and numbers, against torch's own."""
+    generator = torch.Generator().manual_seed(3)
+    for N, D in ((2, 3), (5, 7), (3, 2), (6, 5)):
+        query, inputs = torch.randn(D, generator=generator) * 2, torch.randn(N, D, generator=generator)
+        expected = F.scaled_dot_product_attention(query[None, None], inputs[None], inputs[None])[0, 0]
+        if not torch.allclose(attend(query, inputs), expected, atol=1e-4):
+            return False
+    return True
+
+
+def by_hand(attend):
+    """One example with whole scores: two inputs, nine channels."""
+    query, inputs = torch.zeros(9), torch.zeros(2, 9)
+    query[0] = inputs[0, 0] = 3.0  # scores 9 and 0, scaled 3 and 0
+    share = 1 / (1 + torch.exp(torch.tensor(-3.0)))
+    wanted = torch.zeros(9)
+    wanted[0] = 3 * share
+    return bool((attend(query, inputs) - wanted).abs().max() < 1e-4)
+
+
+def by_a_loop(attend):
+    """The definition, number by number, for one query."""
+    query, inputs = [1.0, -2.0, 0.5], [[1.0, 0.0, 2.0], [0.0, 1.0, 1.0], [3.0, 1.0, 0.0], [1.0, -1.0, 1.0]]
+    e = [math.exp(sum(q * a for q, a in zip(query, row, strict=True)) / math.sqrt(3)) for row in inputs]
+    wanted = [sum(w * row[d] for w, row in zip(e, inputs, strict=True)) / sum(e) for d in range(3)]
+    got = attend(torch.tensor(query), torch.tensor(inputs)).tolist()
+    return all(abs(a - b) < 1e-4 for a, b in zip(wanted, got, strict=True))
+
+
+def two_widths(attend):
+    """Version 2 at two widths and with a different number of inputs."""
+    def holds(N, D):
+        generator = torch.Generator().manual_seed(N)
+        q, x = torch.randn(D, generator=generator), torch.randn(N, D, generator=generator)
+        return torch.allclose(attend(q, x), torch.softmax(x @ q / D**0.5, 0) @ x, rtol=1e-3)
+
+    return holds(7, 2) and holds(4, 6)
+
+
+def solves_for_the_scale(attend):
+    """From the weights that come out, the scale that went in."""
+    q = torch.tensor([2.0, 0.0, 0.0, 0.0, 0.0])
+    x = torch.tensor([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0]])
+    w = attend(q, x)[1:4]
+    return bool(abs(w.sum() - 1) < 1e-4 and abs((w[0] / w[1]).log() - 2 / 5**0.5) < 1e-3)
+
+
+RIGHT_ANSWERS["is_version_2"] = {f.__name__: f for f in (asked_often, by_hand, by_a_loop, two_widths,
+                                                         solves_for_the_scale)}

@@ -164,3 +164,46 @@ RIGHT_ANSWERS = {
         "einops without einops": lambda ids, pad_id=0: torch.stack([(ids - pad_id).bool()], 1),
     },
 }
+
+
+def sentence(T, seed=0):
+    return torch.randn(T, 4, generator=torch.Generator().manual_seed(seed))
+
+
+def cut_off(attend):
+    """Every prefix of a sentence by itself."""
+    x = sentence(7)
+    return all(torch.allclose(attend(x[:n]), attend(x)[:n], atol=1e-4) for n in range(1, 8))
+
+
+def by_gradients(attend):
+    """No row may feel a later token; and a longer sentence must not tell its length."""
+    x = sentence(6)
+    jacobian = torch.autograd.functional.jacobian(attend, x).abs().sum((1, 3))  # (T, T)
+    return bool(jacobian.triu(1).max() < 1e-6) and torch.allclose(attend(x[:3]), attend(x)[:3], atol=1e-4)
+
+
+def another_ending(attend):
+    """Two endings for every beginning, different in what they say and in length."""
+    x, other = sentence(6), sentence(9, seed=1)
+    return all(torch.allclose(attend(torch.cat([x[:t], other]))[:t], attend(torch.cat([x[:t], 1 - other[:2]]))[:t],
+                              atol=1e-4) for t in range(1, 6))
+
+
+def one_more_token(attend):
+    """A token that is added changes nothing that was there."""
+    x = sentence(8)
+    for t in range(1, 8):
+        if (attend(x[: t + 1])[:t] - attend(x[:t])).abs().max() > 1e-4:
+            return False
+    return True
+
+
+def rows_alone(attend):
+    """The last row of each prefix, put together, is the whole."""
+    x = sentence(5)
+    return bool(torch.stack([attend(x[: t + 1])[-1] for t in range(5)]).sub(attend(x)).abs().max() < 1e-4)
+
+
+RIGHT_ANSWERS["hides_the_future"] = {f.__name__: f for f in (cut_off, by_gradients, another_ending, one_more_token,
+                                                             rows_alone)}

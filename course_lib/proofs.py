@@ -1,0 +1,27 @@
+"""Tests of other people's code: each tells the right implementations from the wrong ones, by asking them."""
+
+import torch
+
+
+def is_version_2(attend):
+    """Find out whether a function computes version 2, by calling it.
+
+    attend:  attend(query (D,), inputs (N, D)) -> (D,), for any N and D; it may be anything
+    returns: bool, True where it gives what version 2 gives: softmax over n of (inputs[n] . query) / sqrt(D), and with
+             these weights the sum of the inputs; rounding does not matter
+    """
+    query = torch.tensor([3.0, -1.0, 2.0])
+    inputs = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 2.0], [2.0, 1.0, 0.0]])
+    weights = torch.softmax(inputs @ query / 3**0.5, dim=0)  # (N,) = (5,), for inputs of width 3
+    return torch.allclose(attend(query, inputs), weights @ inputs, atol=1e-5)
+
+
+def hides_the_future(attend):
+    """Find out whether self-attention keeps every token from seeing what comes after it, by calling it.
+
+    attend:  attend(x (T, D)) -> (T, D), for any T and D; it may mix the past as it likes
+    returns: bool, True where row t is the same whatever comes after row t, and even if nothing does
+    """
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    whole = attend(x)  # (T, D)
+    return all(torch.allclose(attend(x[: t + 1])[t], whole[t], atol=1e-5) for t in range(6))
