@@ -91,15 +91,16 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
     broken = _broken_statistics(exercise, candidate, seed, ask)
     if not broken:
         return Verdict(exercise, "right", calls)
-    fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, broken, seed))
+    true = [truth(exercise, call) for call in calls]
+    fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, true, broken, seed))
     (says, call), *others = broken.items()
     failure = Failure(call, "statistics", says, Reply(), Reply())
     return Verdict(exercise, "wrong", calls, failure, fitting, () if fitting else tuple(other for other, _ in others))
 
 
-def _breaks_the_same(mistake, exercise, calls, broken, seed):
+def _breaks_the_same(mistake, exercise, calls, true, broken, seed):
     """Does this wrong implementation answer every call rightly, and draw as wrongly?"""
-    return (not any(compare(truth(exercise, call), ask(mistake, call), call) for call in calls)
+    return (not any(compare(t, ask(mistake, call), call) for t, call in zip(true, calls, strict=True))
             and _broken_statistics(exercise, mistake, seed, ask).keys() == broken.keys())
 
 
