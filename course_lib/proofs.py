@@ -1,6 +1,7 @@
 """Tests of other people's code: each tells the right implementations from the wrong ones, by asking them."""
 
 import torch
+import torch.nn.functional as F
 
 
 def is_version_2(attend):
@@ -25,3 +26,19 @@ def hides_the_future(attend):
     x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
     whole = attend(x)  # (T, D)
     return all(torch.allclose(attend(x[: t + 1])[t], whole[t], atol=1e-5) for t in range(6))
+
+
+def is_token_mean(loss):
+    """Find out whether a loss is the mean over all real tokens of a batch, by calling it.
+
+    loss:    loss(logits (B, T, V), targets (B, T), pad_id) -> scalar; it may be anything
+    returns: bool, True where it gives the mean of -log softmax(logits)[target] over the places where the target is not
+             pad_id, all of them counted alike, and for large logits, too; rounding does not matter
+    """
+    targets = torch.tensor([[3, 1, 0, 2], [2, 0, 4, 4]])  # 4 fills up; 0 is a word
+    for strength in (1.0, 200.0):
+        logits = strength * torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(0))
+        expected = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=4)
+        if not torch.allclose(loss(logits, targets, 4), expected, rtol=1e-4):
+            return False
+    return True

@@ -65,11 +65,11 @@ def digest(value):
 def code_fingerprint(notebook, number):
     """A fingerprint of all code that decides the outputs: the notebook's own and what it imports of course_lib.
 
-    Comments and layout of course_lib do not count. Of the checks, the engine and the lesson's own module count.
+    Comments and layout of course_lib do not count. Of the checks, the engine and the lesson's own modules count.
     """
     cells = [c.source for c in notebook.cells if c.cell_type == "code"]
     files = _imported(ast.parse("\n".join(_without_magics(c) for c in cells)))
-    files.add(ROOT / "course_lib" / "checks" / f"lesson_{number}.py")
+    files |= set((ROOT / "course_lib" / "checks").glob(f"lesson_{number}*.py"))
     waiting, seen = sorted(f for f in files if f.exists()), set()
     while waiting:
         path = waiting.pop()
