@@ -55,6 +55,30 @@ def test_minilm_knows_which_sentences_are_alike():
     assert alike[0, 1] > 0.5 and alike[0, 2] < 0.2 and alike[1, 2] < 0.2
 
 
+def test_what_stands_at_padding_does_not_move_a_text():
+    """The padding trap, and a mask that is thought to be True on the left only."""
+    hidden, mask = torch.randn(3, 5, 4), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 1, 1]]).bool()
+    vectors = minilm.mean_pool(hidden, mask)
+    assert torch.allclose(vectors, minilm.mean_pool(hidden + 9 * ~mask[..., None], mask), atol=1e-6)
+    alone = [minilm.mean_pool(text[real][None], real[real][None])[0] for text, real in zip(hidden, mask, strict=True)]
+    assert torch.allclose(vectors, torch.stack(alone), atol=1e-6)
+    assert torch.allclose(vectors.norm(dim=-1), torch.ones(3), atol=1e-6)
+
+
+def test_a_search_compares_directions():
+    """A long vector that wins by its length, or an order turned round."""
+    vectors = torch.tensor([[9.0, 0.0], [0.1, 0.2], [-1.0, -2.0], [1.0, 1.0]])
+    assert minilm.cosine_search(torch.tensor([1.0, 2.0]), vectors, 4).tolist() == [1, 3, 0, 2]
+
+
+def test_a_learners_own_pooling_is_used():
+    """The course's pooling used in the place of theirs."""
+    here("minilm")
+    first = minilm.sentence_vectors(minilm.load(), minilm.load_tokenizer(), ["A cat sits on the mat."],
+                                    pool=lambda hidden, mask: hidden[:, 0])
+    assert torch.allclose(first[0], minilm.reference()[0]["first"], atol=1e-5)
+
+
 def test_minilm_runs_on_a_learners_encoder_layer():
     """The course's layer used in the place of theirs."""
     ran = []

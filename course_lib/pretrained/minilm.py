@@ -118,14 +118,40 @@ def load_tokenizer():
     return tokenizer
 
 
+def mean_pool(hidden, mask):
+    """Make one vector of each text, of length 1: only its direction says what the text is about.
+
+    hidden:  (B, T, D)    one vector a token
+    mask:    (B, T) bool  True at real tokens, which may stand anywhere; each text has at least one
+    returns: (B, D)       the mean over the real tokens of each text, divided by its own Euclidean length
+
+    Reimers and Gurevych 2019, arXiv:1908.10084, section 3, "MEAN".
+    """
+    mean = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)  # (B, D)
+    return F.normalize(mean, dim=-1)  # (B, D)
+
+
+def cosine_search(query, vectors, k):
+    """Find the k vectors whose direction is most like a query's, however long they are.
+
+    query:   (D,)    not all zeros
+    vectors: (N, D)  no row all zeros
+    k:       int     from 1 to N
+    returns: (k,)    int64, row numbers, the largest cosine first
+    """
+    alike = F.normalize(vectors, dim=-1) @ F.normalize(query, dim=-1)  # (N,)
+    return alike.topk(k).indices  # (k,)
+
+
 @torch.no_grad()
-def sentence_vectors(model, tokenizer, texts, batch_size=64):
+def sentence_vectors(model, tokenizer, texts, batch_size=64, pool=mean_pool):
     """Make one vector of length 1 of each text: the mean over its real tokens. A dot product then says how alike.
 
     model:      MiniLM, or one that is called like it
     tokenizer:  from load_tokenizer
     texts:      list of str
     batch_size: texts that are read at a time; texts of like length are read together
+    pool:       mean_pool, or a learner's own
     returns:    (N, 384), in the order of the texts
     """
     device = next(model.parameters()).device
@@ -136,7 +162,5 @@ def sentence_vectors(model, tokenizer, texts, batch_size=64):
         longest = lengths[chosen].max()
         ids = torch.tensor([encodings[i].ids[:longest] for i in chosen], device=device)  # (B, T)
         real = torch.arange(longest, device=device) < lengths[chosen].to(device)[:, None]  # (B, T)
-        hidden = model(ids, real)  # (B, T, 384)
-        mean = (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True)  # (B, 384)
-        out[chosen] = F.normalize(mean, dim=-1).cpu()
+        out[chosen] = pool(model(ids, real), real).cpu()  # (B, 384)
     return out
