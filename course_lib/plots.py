@@ -25,6 +25,7 @@ def show(figure, alt):
 def _image(figure, alt):
     """A figure as an HTML image whose heat maps say each square's value under the mouse; the figure is closed."""
     figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # a layout moves again when it is asked twice
     frame = figure.get_tightbbox().padded(0.1)  # inches
     png = io.BytesIO()
     figure.savefig(png, format="png", dpi=100, bbox_inches=frame, facecolor="white")

@@ -5,6 +5,7 @@ import io
 import re
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
 
 from course_lib import plots
@@ -44,3 +45,19 @@ def test_a_large_heat_map_stays_light():
     figure, axes = plt.subplots()
     plots.heat_map(axes, torch.rand(50, 50), range(50), range(50), numbers=False)
     assert "title=" not in plots._image(figure, "Many squares.")
+
+
+def test_a_figure_is_drawn_as_it_was_measured():
+    """A layout that moved between the two cut off the names at the left: "ayer 1" was left of "layer 1"."""
+    figure, axis = plt.subplots(figsize=(9, 5), layout="constrained")
+    plots.heat_map(axis, torch.rand(6, 12), [f"layer {i}" for i in range(6)], [f"head {i}" for i in range(12)], "title")
+    axis.set(xlabel="head", ylabel="layer")
+    seen = []
+
+    def saving(*args, bbox_inches, **kwargs):
+        figure.canvas.draw()
+        seen.append((figure.get_tightbbox().bounds, bbox_inches.padded(-0.1).bounds))
+
+    figure.savefig = saving
+    plots._image(figure, "alt")
+    assert np.allclose(*seen[0], atol=0.01)

@@ -1,0 +1,1474 @@
+# %% [markdown]
+# # 15 · Real weights in your own code
+#
+# *110 minutes · needs lessons 10 and 12 · six exercises*
+#
+# **At the end you can**
+#
+# - read a file of trained weights, and load it into layers that you wrote;
+# - tell a model that is right from one that only runs;
+# - search texts by meaning, and say when counting words does as well;
+# - find out by measurement what a head of a real model looks at;
+# - write the four parts in which decoders of today differ from 2017, and let a real language model run on yours.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib import check, data, mine, plots
+from course_lib.pretrained import minilm, smollm2
+
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## One number first
+#
+# A trained model is code and numbers. You have written the code. This lesson fetches numbers that others paid for.
+#
+# The first model is **MiniLM**. It has six encoder layers like yours: 384 wide, 12 heads, a hidden layer of 1,536.
+# **On paper:** how many numbers does one layer hold? Four square maps with offsets, two more maps with offsets, two
+# norms with a gain and an offset each.
+
+# %%
+d, hidden = 384, 1536
+on_paper = 4 * (d * d + d) + (d * hidden + hidden) + (hidden * d + d) + 2 * (d + d)
+Layer = mine("EncoderLayer")
+in_your_layer = sum(weight.numel() for weight in Layer(d, 12, hidden).parameters())
+a_layer_holds_1_774_464_numbers = on_paper == in_your_layer == 1_774_464
+assert a_layer_holds_1_774_464_numbers
+f"{in_your_layer:,}"
+
+# %% [markdown]
+# `Layer` is your `EncoderLayer` of lesson 10, as soon as that is right. So the question of this lesson is: **if the
+# shapes fit, and we copy the numbers, does your code do what theirs did?**
+#
+# There are two real models here: MiniLM reads (84 MB), SmolLM2 writes (93 MB). Both have free licences. Set `FETCH =
+# True` to get them, once. The lesson runs without them, too: the exercises and all experiments on parts need no
+# download. What stands under `if MINILM:` or `if SMOLLM2:` then stays silent, and the text says what it shows.
+
+# %% tags=["nbval-ignore-output"]
+FETCH = False  # True: fetch 84 MB and 93 MB, once
+
+
+def here(name):
+    """The path of a real model, or None and a sentence that says why."""
+    try:
+        return data.fetch(name, download=FETCH)
+    except data.Missing as missing:
+        print(missing)
+
+
+MINILM, SMOLLM2 = here("minilm"), here("smollm2")
+print("MiniLM is here:", MINILM is not None, "   SmolLM2 is here:", SMOLLM2 is not None)
+
+# %% [markdown]
+# ## What is in a file of weights?
+#
+# Names, shapes and numbers. Nothing else: no code, and no word about how to use them.
+#
+# A common format is *safetensors*. We write a very small file and read it without any library. **Predict:** the first
+# eight bytes are one whole number. What might it be good for?
+
+# %%
+import json
+
+from safetensors.torch import save
+
+file = save({"norm1.weight": torch.tensor([1.0, 2.0]), "W_q.weight": torch.tensor([[3.0, 4.0], [5.0, 6.0]])})
+length = int.from_bytes(file[:8], "little")
+header = json.loads(file[8 : 8 + length])
+header
+
+# %% [markdown]
+# It says where the header ends. The header is plain text: each name with a type, a shape, and from which byte to
+# which its numbers lie. F32 is a float of 32 bits. So the numbers are:
+
+# %%
+begin, end = (8 + length + offset for offset in header["W_q.weight"]["data_offsets"])
+by_hand = torch.frombuffer(bytearray(file[begin:end]), dtype=torch.float32).view(2, 2)
+the_file_was_read_by_hand = by_hand.tolist() == [[3, 4], [5, 6]]
+assert the_file_was_read_by_hand
+by_hand
+
+# %% [markdown]
+# Older files of weights are Python pickles. A pickle is a small program, and opening it carelessly runs it. Here
+# nothing can run.
+#
+# Now the real file. **Predict:** how many names does one layer have?
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    from safetensors.torch import load_file
+
+    stored = load_file(MINILM / "model.safetensors")
+    first = {name.removeprefix("encoder.layer.0."): tuple(w.shape) for name, w in stored.items() if ".layer.0." in name}
+    sixteen_names_a_layer = len(first) == 16
+    the_same_1_774_464_numbers = sum(w.numel() for name, w in stored.items() if ".layer.0." in name) == in_your_layer
+    assert sixteen_names_a_layer
+    assert the_same_1_774_464_numbers
+    for name, shape in first.items():
+        print(f"{name:40} {shape}")
+
+# %% [markdown]
+# Sixteen, as your layer has. But they have other names. Which is which is no matter of taste: somebody has to read
+# both programs. Here is the result, your name first. Each of them has a `.weight` and a `.bias`.
+
+# %%
+minilm.NAMES
+
+# %% [markdown]
+# ## What is different
+#
+# | | your `EncoderLayer` | MiniLM |
+# |---|---|---|
+# | order | attention, add & norm, feed-forward, add & norm | the same: it is the order of 2017 |
+# | switch | ReLU | **GELU** |
+# | eps in the norm | 0.00001 | **0.000000000001** |
+# | positions | sinusoids | **a learned table** of 512 rows |
+# | after the embedding | nothing | **a layer norm** |
+#
+# The last two stand outside the layer. The first two are a matter of two lines.
+#
+# What is a GELU? ReLU lets a number z through, or not. GELU lets **a share** of z through: the probability that a
+# normal random number is smaller than z. By hand: for z = 1 that probability is 0.841. **Predict** GELU(1) and
+# GELU(−1).
+
+# %%
+def gelu(z):
+    """z times the probability that a normal number is smaller than z."""
+    return z * (1 + torch.erf(z / 2**0.5)) / 2
+
+# %% [markdown]
+# `erf` is a function by which that probability is usually computed. Is it 0.841, and −0.159 for −1? And what does
+# torch say?
+
+# %%
+gelu_of_1_is_0_841 = abs(gelu(torch.tensor(1.0)).item() - 0.841) < 0.001
+gelu_of_minus_1_is_minus_0_159 = abs(gelu(torch.tensor(-1.0)).item() + 0.159) < 0.001
+z = torch.linspace(-4, 4, 401)
+it_is_torch_s_gelu = torch.allclose(gelu(z), F.gelu(z), atol=1e-6)
+assert gelu_of_1_is_0_841
+assert gelu_of_minus_1_is_minus_0_159
+assert it_is_torch_s_gelu
+gelu(torch.tensor([1.0, -1.0]))
+
+# %%
+figure, axis = plt.subplots(figsize=(5.5, 3))
+for (name, switch), style in zip({"ReLU": F.relu, "GELU": gelu, "SiLU": F.silu}.items(), ("-", "--", ":"), strict=True):
+    axis.plot(z, switch(z), style, label=name, linewidth=2)
+axis.set(xlabel="z", ylabel="what comes through")
+axis.legend()
+never_far_from_relu = (gelu(z) - z.relu()).abs().max().item() < 0.18
+assert never_far_from_relu
+plots.show(figure, "Three switches over z from -4 to 4. ReLU is zero on the left and z on the right, with a corner at "
+                   "zero. GELU and SiLU are smooth, dip a little below zero on the left and meet ReLU far from zero.")
+
+# %% [markdown]
+# It never differs from ReLU by more than 0.18. (SiLU is z · sigmoid(z). It comes back in the second half.)
+#
+# ## Load
+#
+# `minilm.load(Layer)` builds a model of six of *your* layers, puts the GELU and the small eps into each, and copies
+# the numbers by the table of names.
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    model = minilm.load(Layer)
+    tokenizer = minilm.load_tokenizer()
+    print(f"{sum(weight.numel() for weight in model.parameters()):,} numbers, in", type(model.layers[0]).__name__)
+
+# %% [markdown]
+# Is it right? Nobody can tell by looking at 384 numbers. It takes a **reference**: Hugging Face's own BERT has read
+# three sentences with the same weights, and the vectors of the first and the last token are kept beside the course,
+# with six digits. (`python -m course_lib.staff.reference_vectors` made them.)
+
+# %%
+references = minilm.reference()
+[(row["sentence"], len(row["ids"])) for row in references]
+
+
+# %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def gap(model):
+    """The largest difference to what Hugging Face's BERT says, on three sentences."""
+    said = [model(torch.tensor([row["ids"]]))[0] for row in references]  # (T, 384) each
+    ends = [(hidden[0] - row["first"], hidden[-1] - row["last"]) for hidden, row in zip(said, references, strict=True)]
+    return max(difference.abs().max().item() for pair in ends for difference in pair)
+
+# %% [markdown]
+# **Predict** how large a difference may be, if everything is right.
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    your_layers_give_what_hugging_face_gives = gap(model) < 1e-5
+    assert your_layers_give_what_hugging_face_gives
+    print(f"largest difference: {gap(model):.0e}")
+
+# %% [markdown]
+# Some millionths, on values of about one: that is rounding. Twenty-two million numbers, trained elsewhere by other
+# people with another program, and they mean the same in your code.
+#
+# ## Six mistakes that raise no error
+#
+# How much is a reference worth? Let us make mistakes on purpose. Each of them loads without a word, since all names
+# and shapes still fit. **Predict:** which does the most harm, and which the least?
+
+# %%
+from copy import deepcopy
+
+
+def switch_to(block, switch):
+    block.ff.forward = lambda x: block.ff.linear2(switch(block.ff.linear1(x)))
+
+
+def six_heads(block):
+    block.self_attn.num_heads, block.self_attn.d_head = 6, 64
+
+
+def keys_ask(block):
+    block.self_attn.W_q, block.self_attn.W_k = block.self_attn.W_k, block.self_attn.W_q
+
+
+def norms_swapped(block):
+    block.norm1, block.norm2 = block.norm2, block.norm1
+
+
+def usual_eps(block):
+    block.norm1.eps = block.norm2.eps = 1e-5
+
+# %% [markdown]
+# Six changes, each for every layer of the model.
+
+# %%
+mistakes = {"eps of 0.00001": usual_eps,
+            "GELU by its tanh formula": lambda b: switch_to(b, lambda h: F.gelu(h, approximate="tanh")),
+            "6 heads, not 12": six_heads, "ReLU, not GELU": lambda b: switch_to(b, F.relu),
+            "W_q and W_k exchanged": keys_ask, "the two norms exchanged": norms_swapped}
+list(mistakes)
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    gaps = {"no mistake": gap(model)}
+    for name, change in mistakes.items():
+        broken = deepcopy(model)
+        for block in broken.layers:
+            change(block)
+        gaps[name] = gap(broken)
+    every_mistake_shows = min(list(gaps.values())[1:]) > 3e-5 > gaps["no mistake"]
+    exchanged_norms_are_the_loudest = gaps["the two norms exchanged"] == max(gaps.values()) > 5
+    assert every_mistake_shows
+    assert exchanged_norms_are_the_loudest
+    print({name: f"{difference:.0e}" for name, difference in gaps.items()})
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    figure, axis = plt.subplots(figsize=(7, 3))
+    axis.barh(list(gaps), list(gaps.values()))
+    axis.axvline(1e-5, color="black", linestyle="--")
+    axis.set(xscale="log", xlabel="largest difference to the reference")
+    plots.show(figure, "Seven bars on a logarithmic scale. Without a mistake the difference is about a millionth. A "
+                       "wrong eps gives about 0.00005, the tanh formula 0.002, wrong heads, ReLU and exchanged W_q and "
+                       "W_k about one, exchanged norms about ten.")
+
+# %% [markdown]
+# Only the comparison tells. A wrong eps moves a number by 0.00005, and the tanh formula by 0.002. Neither would be
+# noticed in use. With 6 heads for 12 every vector is wrong, and still looks like a vector.
+#
+# **Remember:** *it loads* and *it runs* are no evidence. A port is finished when it agrees with the original to
+# rounding.
+
+# %% [markdown]
+# ## Words in pieces
+#
+# MiniLM knows 30,522 pieces of words. Frequent words are one piece. Others are cut, and a piece that goes on with a
+# word begins with `##`. The rule is greedy: take **the longest piece** that begins the rest of the word, then go on.
+#
+# **Predict:** how does it cut *transformer*, if it knows `trans`, `transform`, `##form`, `##er`, `##former`?
+
+# %%
+def pieces(word, vocabulary):
+    """Cut one word, always by the longest piece that fits; [UNK] where nothing fits."""
+    found = []
+    while word:
+        mark = "##" if found else ""
+        fits = [n for n in range(len(word), 0, -1) if mark + word[:n] in vocabulary]
+        if not fits:
+            return ["[UNK]"]
+        found.append(mark + word[: fits[0]])
+        word = word[fits[0] :]
+    return found
+
+# %%
+the_longest_piece_comes_first = pieces("transformer", {"trans", "transform", "##form", "##er", "##former"}) == \
+    ["transform", "##er"]
+assert the_longest_piece_comes_first
+pieces("transformer", {"trans", "transform", "##form", "##er", "##former"})
+
+# %% [markdown]
+# Now with the real list of pieces, against the real tokenizer. Which of these words does it know whole?
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    vocabulary = set((MINILM / "vocab.txt").read_text(encoding="utf-8").split("\n"))
+    words = "kitten attention transformer softmax tokenization embeddings overfitting unbelievably vaswani".split()
+    cut = {word: pieces(word, vocabulary) for word in words}
+    ten_lines_cut_as_the_tokenizer_does = all(tokenizer.encode(word).tokens[1:-1] == cut[word] for word in words)
+    assert ten_lines_cut_as_the_tokenizer_does
+    print(*cut.values(), sep="\n")
+    print(tokenizer.encode(references[0]["sentence"]).tokens)
+
+# %% [markdown]
+# *kitten* and *attention* are whole, *softmax* is not. Around a text it puts two marks, `[CLS]` and `[SEP]`. They are
+# tokens like all others: they have vectors, and may be looked at.
+
+# %% [markdown]
+# ## From tokens to one vector
+#
+# A search needs **one** vector a text. MiniLM's makers take the mean of all token vectors and bring it to length 1.
+#
+# By hand: a text has the tokens (3, 8) and (3, 0). Their mean is (3, 4), its length is 5, so the text is (0.6, 0.8).
+# Now the same text stands in a batch, with one place of padding, and there the layer happens to write (0, −9).
+# **Predict:** what does a mean over all three places give? And does it matter whether the sum is divided by 2 or by
+# 3?
+
+# %%
+tokens = torch.tensor([[3.0, 8.0], [3.0, 0.0], [0.0, -9.0]])  # (T, D), the last one is padding
+over_real_tokens, over_all_places = tokens[:2].mean(0), tokens.mean(0)
+the_text_is_0_6_and_0_8 = torch.allclose(F.normalize(over_real_tokens, dim=0), torch.tensor([0.6, 0.8]))
+padding_turns_it_away = F.normalize(over_all_places, dim=0)[1].item() < 0
+any_divisor_will_do = torch.allclose(F.normalize(tokens[:2].sum(0), dim=0), F.normalize(over_real_tokens, dim=0))
+assert the_text_is_0_6_and_0_8
+assert padding_turns_it_away
+assert any_divisor_will_do
+F.normalize(over_real_tokens, dim=0), F.normalize(over_all_places, dim=0)
+
+# %% [markdown]
+# The divisor drops out, since the length is 1 in the end. Padding does not. It is the trap of lesson 10 once more.
+
+# %% [markdown]
+# ### Exercise 1: `mean_pool`
+#
+# ★☆☆ · 10 minutes · about 2 lines
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which shape must a mask (B, T) get before it can be multiplied with vectors (B, T, D)?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. zero for padding; add up over the tokens
+# 2. divide by how many are real
+# 3. divide each text's vector by its own length
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.pretrained.minilm import mean_pool
+
+# %%
+pool = check(mean_pool).verified
+
+# %% [markdown]
+# How bad is the trap in a real model? We read *A cat sits on the mat.*, nine tokens, alone and in ever longer
+# batches. The mask in the attention is right all the time. Only the pooling differs. **Predict** two lines: the
+# cosine to the vector of the sentence alone.
+
+# %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def cat_in_a_batch(places, careful):
+    """The vector of the first sentence, filled up to so many places."""
+    ids = F.pad(torch.tensor([references[0]["ids"]]), (0, places - 9))  # (1, T)
+    real = torch.arange(places)[None] < 9  # (1, T)
+    return pool(model(ids, real), real if careful else torch.ones_like(real))[0]  # (384,)
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    lengths, alone = (9, 12, 20, 40, 80, 128), cat_in_a_batch(9, careful=True)
+    careful, careless = ([(alone @ cat_in_a_batch(T, how)).item() for T in lengths] for how in (True, False))
+    over_real_tokens_nothing_moves = min(careful) > 0.9999
+    over_all_places_the_cat_is_lost = careless[-1] < 0.65
+    assert over_real_tokens_nothing_moves
+    kitten = pool(model(torch.tensor([references[1]["ids"]])), torch.ones(1, 10, dtype=torch.bool))[0].detach()
+    the_kitten_is_as_near = abs(careless[-1] - (alone @ kitten).item()) < 0.1
+    assert over_all_places_the_cat_is_lost
+    assert the_kitten_is_as_near
+    print(lengths, [round(cosine, 2) for cosine in careless])
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    figure, axis = plt.subplots(figsize=(5.5, 2.8))
+    axis.plot(lengths, careful, "o-", label="mean over real tokens")
+    axis.plot(lengths, careless, "s--", label="mean over all places")
+    axis.set(xlabel="places in the batch", ylabel="cosine to itself alone", ylim=(0, 1.05))
+    axis.legend()
+    plots.show(figure, "Cosine over the length of the batch. The mean over real tokens stays at 1 throughout. The mean "
+                       "over all places falls from 1 at nine places to about 0.6 at 128.")
+
+# %% [markdown]
+# In a batch of 128 places the careless vector has a cosine of about 0.6 to itself. *The kitten is lying on a rug* is
+# as near as that. And nothing crashes. Every search would just be a little worse, for short texts in long batches.
+
+# %% [markdown]
+# ## Searching
+#
+# A text is a direction now. To search is to ask which directions are near.
+#
+# By hand: the query is (1, 2). Here are two texts, (4, 0) and (1, 1.5). Both have the dot product 4 with it.
+# **Predict:** which one is the better answer?
+
+# %%
+question, texts = torch.tensor([1.0, 2.0]), torch.tensor([[4.0, 0.0], [1.0, 1.5]])
+dots = texts @ question
+cosines = dots / (texts.norm(dim=1) * question.norm())
+both_dot_products_are_4 = dots.tolist() == [4, 4]
+the_cosines_are_0_45_and_0_99 = torch.allclose(cosines, torch.tensor([0.447, 0.992]), atol=1e-3)
+assert both_dot_products_are_4
+assert the_cosines_are_0_45_and_0_99
+cosines
+
+# %% [markdown]
+# ### Exercise 2: `cosine_search`
+#
+# ★☆☆ · 10 minutes · about 2 lines
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# By which two lengths is a dot product divided to make a cosine? Which of the two cannot change the order?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. bring each row to length 1
+# 2. one product gives all N cosines
+# 3. `topk` gives values and places: which of them is asked for?
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.pretrained.minilm import cosine_search
+
+# %%
+search = check(cosine_search).verified
+
+# %% [markdown]
+# ## The same in other words
+#
+# Twelve sentences. Each has a twin that says much the same, and the two share **no word** that counts.
+
+# %%
+PAIRS = [("The doctor cured the child.", "A physician healed a little boy."),
+         ("It rained all afternoon.", "Water fell from the clouds for hours."),
+         ("She bought a cheap car.", "Her new automobile cost very little money."),
+         ("He was too tired to work.", "Exhausted, the man could not do his job."),
+         ("The film bored everyone.", "Nobody in the cinema enjoyed that movie."),
+         ("The king died last night.", "Our monarch passed away yesterday evening."),
+         ("Prices rise every year.", "Things get more expensive all the time."),
+         ("They married in June.", "Their wedding was early in summer."),
+         ("The soup is too hot to eat.", "Let your meal cool down first."),
+         ("A thief stole my wallet.", "Somebody robbed me of my purse."),
+         ("The students passed the test.", "Everybody in the class did well in the exam."),
+         ("The ship sank in a storm.", "Bad weather sent their boat to the bottom of the sea.")]
+sentences, twins = ([pair[side] for pair in PAIRS] for side in (0, 1))
+len(PAIRS)
+
+# %% [markdown]
+# First the rival of lesson 01: TF-IDF, which counts words, and leaves out *the*, *a*, *in* and the like. **Predict**
+# its cosine for each pair.
+
+# %%
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+counts = TfidfVectorizer(stop_words="english").fit(sentences + twins)
+counted = [torch.from_numpy(counts.transform(side).toarray()) for side in (sentences, twins)]  # (12, words) each
+counting_sees_nothing_in_common = (counted[0] * counted[1]).sum(1).max().item() == 0
+assert counting_sees_nothing_in_common
+(counted[0] * counted[1]).sum(1)
+
+# %% [markdown]
+# Twelve times zero, by construction. **Predict:** for how many of the twelve does MiniLM find the twin?
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    said, meant = (minilm.sentence_vectors(model, tokenizer, side, pool=pool) for side in (sentences, twins))
+    found = [search(query, meant, 1).item() for query in said]
+    all_twelve_twins_are_found = found == list(range(12))
+    assert all_twelve_twins_are_found
+    figure, axis = plt.subplots(figsize=(8.5, 6.2))
+    plots.heat_map(axis, said @ meant.T, sentences, [f"twin {i}" for i in range(1, 13)], "cosine of two sentences")
+    plots.show(figure, "A table of twelve sentences against twelve twins. The squares on the diagonal are the largest "
+                       "of their rows, between about 0.5 and 0.75; most others lie below 0.3.")
+
+# %% [markdown]
+# All twelve. *physician* and *doctor* are different words and neighbouring directions. That was not programmed: it
+# comes from a billion pairs of texts that belong together.
+#
+# ## A search through this course
+#
+# Now a real collection: the paragraphs of lessons 01 to 10, as they stand in the notebooks beside this one. Code,
+# tables, lists and short lines are left out.
+
+# %% tags=["nbval-ignore-output"]
+from pathlib import Path
+
+paragraphs = []  # pairs (lesson, text)
+for path in sorted(Path("..", "lessons").glob("*.ipynb")):
+    if "01" <= path.name[:2] <= "10":
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                texts = [" ".join(text.split()) for text in "".join(cell["source"]).split("\n\n")]
+                paragraphs += [(path.name[:2], text) for text in texts if len(text) >= 120 and text[0].isalpha()]
+print(len(paragraphs), "paragraphs")
+
+# %% [markdown]
+# For a fair test we need questions whose right answer nobody chose by looking at results. The exercises have such:
+# the first line of each docstring says what a function is good for, and the exercise stands in one lesson. A search
+# is right if its first hit is a paragraph of that lesson. There are ten lessons, so guessing gives about one in ten.
+#
+# **Predict:** meaning against counted words, on questions and texts by the same authors about the same things. Who
+# wins?
+
+# %% tags=["nbval-ignore-output"]
+from course_lib.checks import EXERCISES
+
+if MINILM and paragraphs:
+    lesson_of = [lesson for lesson, _ in paragraphs]
+    library = minilm.sentence_vectors(model, tokenizer, [text for _, text in paragraphs], pool=pool)  # (N, 384)
+    words = TfidfVectorizer(sublinear_tf=True).fit([text for _, text in paragraphs])
+    asked = [(e.verified.__doc__.split("\n")[0], e.lesson) for e in EXERCISES.values() if "01" <= e.lesson <= "10"]
+
+# %% [markdown]
+# Both searches give a number for each paragraph: how well it fits a question.
+
+# %% tags=["nbval-ignore-output"]
+def scores_of(questions):
+    """How well each paragraph fits each question: by meaning, and by counted words."""
+    by_meaning = minilm.sentence_vectors(model, tokenizer, questions, pool=pool) @ library.T  # (Q, N)
+    by_words = words.transform(questions) @ words.transform([text for _, text in paragraphs]).T  # (Q, N)
+    return by_meaning, torch.from_numpy(by_words.toarray()).float()
+
+
+# %% tags=["nbval-ignore-output"]
+if MINILM and paragraphs:
+    by_meaning, by_words = scores_of([question for question, _ in asked])
+    places = [scores.argsort(descending=True).argsort() for scores in (by_meaning, by_words)]  # (Q, N), 0 = first
+    ways = {"meaning": by_meaning, "words": by_words, "both": sum(1 / (60 + place) for place in places)}
+    right = {way: [lesson_of[i] == lesson for i, (_, lesson) in zip(scores.argmax(1), asked, strict=True)]
+             for way, scores in ways.items()}
+    share = {way: sum(hits) / len(hits) for way, hits in right.items()}
+    print(f"{len(asked)} questions. " + "   ".join(f"{way}: {part:.2f}" for way, part in share.items()))
+
+# %% tags=["nbval-ignore-output"]
+if MINILM and paragraphs:
+    both_ways_beat_guessing_by_far = min(share["meaning"], share["words"]) > 0.3
+    neither_is_far_ahead = abs(share["meaning"] - share["words"]) < 0.25
+    they_are_right_on_different_questions = any(m > w for m, w in zip(right["meaning"], right["words"], strict=True)) \
+        and any(m < w for m, w in zip(right["meaning"], right["words"], strict=True))
+    assert both_ways_beat_guessing_by_far
+    assert neither_is_far_ahead
+    assert they_are_right_on_different_questions
+    print("right by one way alone:", sum(m != w for m, w in zip(right["meaning"], right["words"], strict=True)))
+
+# %% [markdown]
+# **Verdict: a draw**, at about one half. The course uses its own words, *softmax*, *padding*, *head*, and whoever
+# asks in these words is served by counting. MiniLM cuts *softmax* in two. But the two are right on **different**
+# questions. "Both" adds up 1 / (60 + place) of the two lists, an old trick ([Cormack et al.
+# 2009](https://doi.org/10.1145/1571941.1572114)). Many search engines do both for this reason.
+#
+# Ask something yourself. And read the hits: a paragraph of another lesson may be a good answer, too.
+
+# %% tags=["nbval-ignore-output"]
+questions = ["why do we divide by the square root?", "how did a critic like the film?",
+             "filling up short sentences so that they are equally long"]
+if MINILM and paragraphs:
+    for question, *scores in zip(questions, *scores_of(questions), strict=True):
+        print(f"\n{question}")
+        for way, fits in zip(("meaning", "words"), scores, strict=True):
+            lesson, text = paragraphs[fits.argmax()]
+            print(f"   {way:8} lesson {lesson}: {text[:90]} …")
+
+# %% [markdown]
+# ## What do heads look at?
+#
+# Six layers of twelve heads are 72 ways to look. Nobody told them where. So we do not guess from one pretty map: we
+# write down what a head *could* do, and measure it for all 72.
+#
+# The texts are our 24 sentences, each **said twice** in a row, so that every word has a copy. Four quantities: how
+# much weight does a token give on average to the token before it, to the one after it, to `[CLS]`, to its copies?
+#
+# **Predict** how large the largest of 72 averages is for each.
+
+# %%
+from course_lib.attention import attention_patterns
+
+
+def habits(weights, ids):
+    """Of one text: how much the real words give to four places. weights (H, T, T) -> four tensors (H,)."""
+    T = len(ids)
+    t = torch.arange(1, T - 1)  # without [CLS] and [SEP]
+    copies = (ids[:, None] == ids) & ~torch.eye(T, dtype=torch.bool)  # (T, T)
+    return (weights[:, t[1:], t[1:] - 1].mean(-1), weights[:, t[:-1], t[:-1] + 1].mean(-1), weights[:, t, 0].mean(-1),
+            (weights * copies).sum(-1)[:, copies.any(1)].mean(-1))
+
+# %% [markdown]
+# A ruler has to be tested, too. Four tokens, of which two are copies, and weights that are all alike: a quarter
+# everywhere.
+
+# %%
+evenly = torch.full((1, 4, 4), 0.25)
+even_weights_have_no_habit = all(habit.item() == 0.25 for habit in habits(evenly, torch.tensor([101, 7, 7, 102])))
+assert even_weights_have_no_habit
+habits(evenly, torch.tensor([101, 7, 7, 102]))
+
+# %% tags=["nbval-ignore-output"]
+NAMES = ["the token before", "the token after", "[CLS]", "its copies"]
+if MINILM:
+    doubled = [torch.tensor(tokenizer.encode(f"{text} {text}").ids) for text in sentences + twins]
+    measured = [torch.stack([torch.stack(habits(weights[0], ids)) for weights in
+                             attention_patterns(model, ids[None]).values()], dim=1) for ids in doubled]
+    looks = torch.stack(measured).mean(0)  # (4, layers, H)
+    print(tuple(looks.shape))
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    figure, axes = plt.subplots(2, 2, figsize=(13, 7), layout="tight")
+    for axis, table, name in zip(axes.flat, looks, NAMES, strict=True):
+        plots.heat_map(axis, table, [f"layer {i}" for i in range(1, 7)], range(1, 13), f"weight on {name}", limit=1.0)
+        axis.set_xlabel("head")
+    plots.show(figure, "Four tables of six layers and twelve heads. On the token before: one square of 1.00 in layer "
+                       "1, head 3, all others below 0.4. On the token after: 0.64 in layer 2, head 9. On [CLS]: bright "
+                       "nearly everywhere from layer 2 on. On copies: 0.51 in layer 3, head 10, and little elsewhere.")
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    before, after, cls, copied = looks
+    head_3_of_layer_1_looks_one_back = before[0, 2].item() > 0.95 and before.flatten().sort().values[-2].item() < 0.5
+    head_9_of_layer_2_looks_ahead = after[1, 8].item() > 0.5 and after.flatten().sort().values[-2].item() < 0.4
+    assert head_3_of_layer_1_looks_one_back
+    assert head_9_of_layer_2_looks_ahead
+    print(f"second most on the token before: {before.flatten().sort().values[-2]:.2f}")
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    head_10_of_layer_3_finds_copies = copied[2, 9].item() > 0.4 and copied.flatten().sort().values[-2].item() < 0.35
+    from_layer_2_on_cls_gets_nearly_half = 0.4 < cls[1:].mean().item() < 0.6
+    assert head_10_of_layer_3_finds_copies
+    assert from_layer_2_on_cls_gets_nearly_half
+    for name, table in zip(NAMES, looks, strict=True):
+        layer, head = divmod(table.argmax().item(), 12)
+        print(f"most weight on {name}: layer {layer + 1}, head {head + 1}, {table.max():.2f}")
+
+# %% [markdown]
+# One head puts **all** its weight on the token before, in every sentence: the head you wrote by hand in lesson 09,
+# found by training. The head for copies compares what words *are*, whatever their place.
+#
+# And `[CLS]` gets nearly half of all weight from layer 2 on. A softmax has to put its weights somewhere. One reading
+# is that a head which finds nothing to do parks them there.
+#
+# **A claim to test:** *"BERT's heads dump their attention on [SEP]"* ([Clark et al.
+# 2019](https://arxiv.org/abs/1906.04341) measured that on BERT itself). MiniLM is a BERT, too. **Predict** its weight
+# on `[SEP]`.
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    on_sep = torch.stack([weights[0, :, 1:-1, -1].mean() for ids in doubled
+                          for weights in attention_patterns(model, ids[None]).values()]).mean().item()
+    here_sep_gets_next_to_nothing = on_sep < 0.06
+    assert here_sep_gets_next_to_nothing
+    print(f"average weight on [SEP]: {on_sep:.2f}")
+
+# %% [markdown]
+# **Verdict: not here.** Where unneeded weight goes is a habit of one training run, not a law. Three heads on a
+# sentence:
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    ids = tokenizer.encode("the kitten saw the dog and the dog saw the kitten").ids
+    names = [tokenizer.id_to_token(i) for i in ids]
+    patterns = torch.cat(list(attention_patterns(model, torch.tensor([ids])).values()))  # (layers, H, T, T)
+    figure, axes = plt.subplots(1, 3, figsize=(17, 6.2), layout="tight")
+    for axis, layer, head in zip(axes, (0, 1, 2), (2, 8, 9), strict=True):
+        plots.heat_map(axis, patterns[layer, head], names, names, f"layer {layer + 1}, head {head + 1}", limit=1.0)
+        axis.set(xlabel="is asked", ylabel="asks")
+    plots.show(figure, "Three maps for the sentence about a kitten and a dog. The first has ones just below the "
+                       "diagonal, the second large weights just above it, the third large weights where a word "
+                       "meets its copy.")
+
+# %% [markdown]
+# Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o
+# that read it. **Predict** the cosine between the vectors of our 24 sentences with and without it.
+
+# %% tags=["nbval-ignore-output"]
+def without_head(layer, head):
+    """The sentence vectors of a model in which one head is silent, counted from 0."""
+    cut = deepcopy(model)
+    with torch.no_grad():
+        cut.layers[layer].self_attn.W_o.weight[:, 32 * head : 32 * head + 32] = 0
+    return minilm.sentence_vectors(cut, tokenizer, sentences + twins, pool=pool)  # (24, 384)
+
+# %% tags=["nbval-ignore-output"]
+if MINILM:
+    stays = {f"layer {i + 1}, head {h + 1}": (without_head(i, h) * torch.cat([said, meant])).sum(1).mean().item()
+             for i, h in ((0, 2), (1, 8), (2, 9))}
+    one_head_is_hardly_missed = min(stays.values()) > 0.98
+    assert one_head_is_hardly_missed
+    print({name: f"{cosine:.3f}" for name, cosine in stays.items()})
+
+# %% [markdown]
+# Above 0.98: hardly missed. The clearest map in the whole model belongs to a head that these vectors can do without.
+# Either others know the same, or it is needed for something that our sentences do not ask.
+
+# %% [markdown]
+# ## A decoder of today
+#
+# MiniLM is an encoder of 2017 but for its switch and its learned positions. What about a language model of 2024?
+# **SmolLM2** has 30 blocks. Around them nothing is new: a table of tokens, pre-norm blocks, a causal mask, the next
+# token (lesson 12). Inside a block four parts are different. This is called the Llama architecture.
+#
+# | | 2017 | SmolLM2 |
+# |---|---|---|
+# | norm | layer norm | **RMSNorm** |
+# | positions | sinusoids, added once | **RoPE**: queries and keys are turned, in every block |
+# | feed-forward | two maps, ReLU between | **SwiGLU**: three maps, one is a gate |
+# | heads | each its own keys and values | **three query heads share** one head of keys and values |
+#
+# You write all four, each by itself. Then the model runs on yours.
+
+# %% [markdown]
+# ## RMSNorm: a norm with less in it
+#
+# Layer norm takes the mean off, divides by the spread, and then has a gain and an offset. What of that is needed?
+# RMSNorm keeps the division and the gain. It divides by the **root** of the **mean** of the **squares**.
+#
+# By hand, for (1, 7): the squares are 1 and 49, their mean is 25, the root is 5. So (0.2, 1.4). **Predict** what
+# layer norm makes of (1, 7).
+
+# %%
+v = torch.tensor([1.0, 7.0])
+by_its_size = v / ((1 + 49) / 2) ** 0.5
+rms_norm_gives_0_2_and_1_4 = torch.allclose(by_its_size, torch.tensor([0.2, 1.4]))
+layer_norm_gives_minus_1_and_1 = torch.allclose(F.layer_norm(v, (2,)), torch.tensor([-1.0, 1.0]), atol=1e-4)
+assert rms_norm_gives_0_2_and_1_4
+assert layer_norm_gives_minus_1_and_1
+by_its_size, F.layer_norm(v, (2,))
+
+# %% [markdown]
+# ### Exercise 3: `rms_norm`
+#
+# ★☆☆ · 10 minutes · about 1 line
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# The mean of (..., D) along the last axis has the shape (...). What keeps an axis of 1, so that x can be divided by
+# it?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. squares; their mean along the last axis
+# 2. plus eps; then the root
+# 3. x divided by that, times the gain
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.llama import rms_norm
+
+# %%
+norm = check(rms_norm).verified
+
+# %% [markdown]
+# Two questions about it. **Predict:** which of the two norms notices when all numbers get 10 larger? And for which
+# vectors do the two agree?
+
+# %%
+generator = torch.Generator().manual_seed(0)
+x, ones = torch.randn(4, 8, generator=generator), torch.ones(8)
+layer_norm_does_not_notice = torch.allclose(F.layer_norm(x + 10, (8,)), F.layer_norm(x, (8,)), atol=1e-4)
+rms_norm_notices = not torch.allclose(norm(x + 10, ones), norm(x, ones), atol=0.1)
+centred = x - x.mean(-1, keepdim=True)
+with_mean_0_they_agree = torch.allclose(norm(centred, ones), F.layer_norm(x, (8,)), atol=1e-5)
+both_forget_the_size = torch.allclose(norm(100 * x, ones), norm(x, ones), atol=1e-3)
+assert layer_norm_does_not_notice
+assert rms_norm_notices
+assert with_mean_0_they_agree
+assert both_forget_the_size
+for name, vectors in {"x": x, "x + 10": x + 10, "x - mean": centred}.items():
+    for made_by, out in {"layer norm": F.layer_norm(vectors, (8,)), "RMSNorm": norm(vectors, ones)}.items():
+        print(f"{made_by:10} of {name:9}", [round(number, 2) for number in out[0, :6].tolist()])
+
+# %% [markdown]
+# Where the mean is 0 they are one and the same. What they share is that the **size** is forgotten, and that seems to
+# be what training needs ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467) found models just as good, and
+# faster).
+
+# %% [markdown]
+# ## RoPE: turn, do not add
+#
+# In lesson 09 a position was *added* to a word. One matrix M_k turns the position p into p + k, whatever p is. That
+# lesson ended with an idea: turn the **queries and keys themselves**.
+#
+# By hand, for a pair of numbers. At place t the pair is turned by t radians, counter-clockwise. Query and key are
+# both (1, 0). The query stands at place 3, the key at place 1. **Predict** their dot product. And at places 103 and
+# 101?
+
+# %%
+import math
+
+
+def turned(t):
+    """(1, 0), turned by t radians."""
+    return torch.tensor([math.cos(t), math.sin(t)], dtype=torch.float64)
+
+# %%
+near, far = turned(3) @ turned(1), turned(103) @ turned(101)
+the_score_is_the_cosine_of_the_distance = abs(near - math.cos(2)) < 1e-12 and abs(far - math.cos(2)) < 1e-12
+assert the_score_is_the_cosine_of_the_distance
+round(near.item(), 4), round(far.item(), 4)
+
+# %% [markdown]
+# Turning both by the same angle changes nothing between them. Only the difference of the places is left: 2.
+#
+# A head has d numbers, that are d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly:
+# pair i by 1 / base^(2i/d). These are the hands of lesson 09. Values are not turned: a word's content does not depend
+# on its place.
+
+# %% [markdown]
+# ### Exercise 4: `apply_rope`
+#
+# ★★☆ · 20 minutes · about 6 lines
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# A turn by the angle a takes (1, 0) to (cos a, sin a). Where does it take (0, 1)? And so (x, y)?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. places 0 to T − 1 and d/2 frequencies: one angle for each place and pair, (T, d/2)
+# 2. `x[..., 0::2]` has the first numbers of all pairs, `x[..., 1::2]` the second ones
+# 3. turn them: two new halves, each made of both old ones
+# 4. put the two halves back in turn: `torch.stack` with a new last axis, then `flatten`
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.llama import apply_rope
+
+# %%
+rope = check(apply_rope).verified
+
+# %% [markdown]
+# One query and one key, 16 wide, put at all of 12 places. All their scores, with sinusoids added, and with RoPE.
+# **Predict** the two pictures.
+
+# %%
+generator = torch.Generator().manual_seed(3)
+q, k = torch.randn(2, 16, generator=generator)
+waves = mine("sinusoidal_positions")(12, 16)  # (12, 16)
+added = (q + waves) @ (k + waves).T / 16**0.5  # (12, 12)
+rotated = rope(q.expand(12, 16)) @ rope(k.expand(12, 16)).T / 16**0.5  # (12, 12)
+figure, axes = plt.subplots(1, 2, figsize=(12, 5.6), layout="tight")
+for axis, scores, name in zip(axes, (added, rotated), ("sinusoids added", "RoPE"), strict=True):
+    plots.heat_map(axis, scores, range(12), range(12), name)
+    axis.set(xlabel="place of the key", ylabel="place of the query")
+plots.show(figure, "Two tables of scores over the places of query and key. With sinusoids added, values change along "
+                   "every diagonal. With RoPE each diagonal has one value throughout.")
+
+
+# %%
+def uneven(scores):
+    """The largest difference within a diagonal, of all diagonals."""
+    T = len(scores)
+    return max((scores.diagonal(i).max() - scores.diagonal(i).min()).item() for i in range(1 - T, T))
+
+# %%
+with_rope_the_distance_is_all = uneven(rotated) < 1e-4
+with_added_waves_the_place_counts_too = uneven(added) > 0.5
+assert with_rope_the_distance_is_all
+assert with_added_waves_the_place_counts_too
+print(f"largest difference within a diagonal: {uneven(added):.2f} with sinusoids, {uneven(rotated):.2f} with RoPE")
+
+# %% [markdown]
+# Is that exact, or nearly so? Written with complex numbers the proof is one line: turned by a and by b, the product
+# of one number with the other's conjugate has the angle a − b. In float64, with 64 numbers and 1,000 places:
+
+# %%
+generator = torch.Generator().manual_seed(4)
+q, k = torch.randn(2, 32, dtype=torch.complex128, generator=generator)  # 32 pairs each
+angle = torch.arange(1000, dtype=torch.float64)[:, None] * 10000.0 ** (-torch.arange(32, dtype=torch.float64) / 32)
+turn = torch.polar(torch.ones_like(angle), angle)  # (1000, 32)
+exact = ((q * turn) @ (k * turn).conj().T).real  # (1000, 1000)
+the_distance_is_all_to_the_last_digits = uneven(exact) < 1e-10
+assert the_distance_is_all_to_the_last_digits
+print(f"{exact.numel():,} scores; largest difference within a diagonal: {uneven(exact):.9f}")
+
+# %% [markdown]
+# Angles come round again: after a full turn a pair is where it was. Is a far token then mistaken for a near one? Look
+# at the slowest pair of a head 64 wide, with the usual base of 10,000 and with SmolLM2's 100,000. **Predict:** how
+# many tokens for one full turn?
+
+# %%
+full_turn = {base: round(2 * math.pi * base ** (62 / 64)) for base in (10_000, 100_000)}
+no_text_of_8_192_tokens_sees_it_come_round = min(full_turn.values()) > 5 * 8192
+assert no_text_of_8_192_tokens_sees_it_come_round
+{base: f"{tokens:,} tokens" for base, tokens in full_turn.items()}
+
+# %% [markdown]
+# The fast pairs tell neighbours apart, the slow ones tell near from far. A larger base makes room for longer texts.
+#
+# And your `shift_matrix` of lesson 09? It turns (sin, cos), which is the other way round. So RoPE at place t is the
+# matrix for −t.
+
+# %%
+shift = mine("shift_matrix")
+x = torch.randn(10, 16, generator=generator)
+by_matrix = torch.stack([shift(-t, 16) @ x[t] for t in range(10)])  # (10, 16)
+rope_is_the_shift_matrix_of_lesson_09 = torch.allclose(rope(x), by_matrix, atol=1e-4)
+assert rope_is_the_shift_matrix_of_lesson_09
+rope(x)[3, :4], by_matrix[3, :4]
+
+# %% [markdown]
+# **A claim that is often read:** *"with RoPE, tokens that are far apart get smaller scores"* (section 3.4.3 of the
+# paper has an upper bound that falls). Take the friendliest case: query and key are all ones. **Predict** the curve
+# over the distance.
+
+# %%
+ones = torch.ones(200, 64)
+by_distance = rope(ones) @ rope(ones)[0]  # (200,), the score at distance 0, 1, 2 ...
+figure, axis = plt.subplots(figsize=(6, 2.8))
+axis.plot(by_distance / 64)
+axis.axhline(0, color="black", linewidth=0.5)
+axis.set(xlabel="distance", ylabel="score, largest = 1")
+plots.show(figure, "The score over distances from 0 to 199. It begins at 1, falls steeply at first, then goes up and "
+                   "down in waves, on the whole lower and lower.")
+
+# %%
+steps = by_distance.diff()
+it_begins_at_its_largest = by_distance.argmax().item() == 0
+it_rises_again_and_again = (steps > 0).float().mean().item() > 0.3
+at_another_query_the_distance_may_help = (rope(ones) @ -rope(ones)[0]).argmin().item() == 0
+assert it_begins_at_its_largest
+assert it_rises_again_and_again
+assert at_another_query_the_distance_may_help
+f"it rises at {(steps > 0).float().mean():.2f} of the steps"
+
+# %% [markdown]
+# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And for a query
+# of minus ones the nearest token has the *lowest* score of all. A head decides for itself which distances it likes.
+
+# %% [markdown]
+# ## SwiGLU: a gate
+#
+# In the old feed-forward network a hidden number is a sum, and ReLU cuts it off at 0. Here two sums are made of x:
+# one says **what**, the other says **how much of it may pass**. The two are multiplied.
+#
+# By hand: what = 3 and gate = 2. The gate goes through the SiLU of the picture above: 2 · sigmoid(2) = 1.76. So 5.28
+# comes through. **Predict** it for gate = −2.
+
+# %%
+what, gate = torch.tensor(3.0), torch.tensor([2.0, -2.0])
+passed = what * gate * torch.sigmoid(gate)
+five_comes_through_or_nearly_nothing = torch.allclose(passed, torch.tensor([5.28, -0.72]), atol=0.01)
+assert five_comes_through_or_nearly_nothing
+passed
+
+# %% [markdown]
+# ### Exercise 5: `SwiGLU`
+#
+# ★☆☆ · 10 minutes · about 1 line
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Three maps lead from d_model to d_ff or back. Which of them sees a product?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. two views of x, both (..., d_ff)
+# 2. the switch on one of them, times the other
+# 3. back to d_model
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.llama import SwiGLU
+
+# %%
+Gated = check(SwiGLU).verified
+
+# %% [markdown]
+# Three maps instead of two: is it larger? **Predict:** the old network is 4 times as wide as the model. How wide may
+# the new one be, for the same number of weights? In SmolLM2 the model is 576 wide.
+
+# %%
+old = 2 * 576 * (4 * 576)
+hidden = old // (3 * 576)
+two_thirds_of_four_times = hidden == 1536 == 576 * 8 // 3
+the_same_number_of_weights = sum(w.numel() for w in Gated(576, hidden).parameters()) == old
+assert two_thirds_of_four_times
+assert the_same_number_of_weights
+hidden
+
+# %% [markdown]
+# 1,536. That is exactly what SmolLM2 has.
+#
+# What is a gate good for? Here is something a ReLU network can only approach with many pieces of straight lines: the
+# **product of two inputs**. Note that silu(z) − silu(−z) = z. **On paper:** use it to get u · z from two hidden
+# numbers.
+
+# %%
+product = Gated(2, 2).double()
+with torch.no_grad():
+    product.gate.weight.copy_(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))  # z and -z
+    product.up.weight.copy_(torch.tensor([[0.0, 1.0], [0.0, -1.0]]))  # u and -u
+    product.down.weight.copy_(torch.tensor([[1.0, 1.0], [0.0, 0.0]]))  # their sum, and nothing
+    z_and_u = torch.randn(1000, 2, dtype=torch.float64, generator=generator) * 5
+    said_product = product(z_and_u)[:, 0]
+two_hidden_numbers_multiply_exactly = torch.allclose(said_product, z_and_u.prod(1), atol=1e-10)
+assert two_hidden_numbers_multiply_exactly
+said_product[:3], z_and_u[:3].prod(1)
+
+# %% [markdown]
+# silu(z) · u + silu(−z) · (−u) = u · (silu(z) − silu(−z)) = u · z. Exactly, for all numbers. Shazeer
+# ([2020](https://arxiv.org/abs/2002.05202)) gave no reason why gates work better: *"we attribute their success, as
+# all else, to divine benevolence."* That they can multiply is at least something a ReLU cannot do.
+
+# %% [markdown]
+# ## Grouped queries: sharing keys and values
+#
+# A decoder that writes keeps the keys and values of all tokens so far (the cache of lesson 12). **On paper**, for
+# SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers a token?
+
+# %%
+every_head_its_own = 30 * 9 * 64 * 2
+three_heads_for_all = 30 * 3 * 64 * 2
+a_third_is_left = (every_head_its_own, three_heads_for_all) == (34_560, 11_520)
+more_than_twice_the_model = every_head_its_own * 8192 > 2 * 135_000_000
+assert a_third_is_left
+assert more_than_twice_the_model
+[f"{numbers * 2 * 8192 / 1e6:.0f} MB for 8,192 tokens" for numbers in (every_head_its_own, three_heads_for_all)]
+
+# %% [markdown]
+# At two bytes a number, a text of 8,192 tokens would need 566 MB: more than twice the model itself, which has 135
+# million numbers. And each new token has to read all of it. So SmolLM2 has nine heads that **ask**, and three that
+# **are asked**: queries 1, 2 and 3 share the first head of keys and values, and so on.
+#
+# | | version 6 | grouped queries |
+# |---|---|---|
+# | **inputs** | in each head: query, key, value (B, H, T, d) | query (B, H, T, d), **key, value (B, G, T, d)** |
+# | **similarity** | query h · key h / √d | query h · **key ⌊h · G / H⌋** / √d |
+# | **outputs** | scores, weights (B, H, T, T), result (B, H, T, d) | the same shapes |
+
+# %% [markdown]
+# ### Exercise 6: `grouped_query_attention`
+#
+# ★★☆ · 15 minutes · about 6 lines
+#
+# The heads are split already, and merging them is the caller's business. Mind the causal mask.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `repeat` turns heads a, b into a, b, a, b. `repeat_interleave` turns them into a, a, b, b. Which one do neighbours
+# need?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. each head of keys and of values H / G times
+# 2. scores, divided by the root of the width of a head
+# 3. nobody sees what comes later; softmax; the weighted sum
+#
+# </details>
+
+# %%
+causal_mask = mine("causal_mask")
+
+# %% tags=["exercise"]
+from course_lib.llama import grouped_query_attention
+
+# %%
+grouped = check(grouped_query_attention).verified
+
+# %% [markdown]
+# The two ends of the scale. **Predict:** what is it called when G = H? And when G = 1?
+
+# %%
+q = torch.randn(1, 6, 5, 8, generator=generator)  # (B, H, T, d)
+k, v = torch.randn(2, 1, 6, 5, 8, generator=generator)  # (B, H, T, d) each
+every_group_one_head_is_version_6 = torch.allclose(
+    grouped(q, k, v), F.scaled_dot_product_attention(q, k, v, is_causal=True), atol=1e-5)
+one_group = grouped(q, k[:, :1], v[:, :1])
+k_for_all, v_for_all = k[:, :1].expand_as(q), v[:, :1].expand_as(q)
+one_group_is_multi_query_attention = torch.allclose(
+    one_group, F.scaled_dot_product_attention(q, k_for_all, v_for_all, is_causal=True), atol=1e-5)
+assert every_group_one_head_is_version_6
+assert one_group_is_multi_query_attention
+tuple(one_group.shape)
+
+# %% [markdown]
+# G = H is your version 6. G = 1 is *multi-query attention* (Shazeer 2019). Between the two you choose how much memory
+# a token may cost.
+
+# %% [markdown]
+# ## Your four parts, trained
+#
+# Before the large model a small one, with weights from chance. Ten random symbols are said twice. The second half can
+# be known, if you look back at the right place. Two blocks, 32 wide, 100 steps.
+
+# %%
+from course_lib.language_model import LanguageModel
+from course_lib.llama import Llama
+from course_lib.training import fit
+
+parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": grouped, "SwiGLU": Gated}
+
+# %%
+def said_twice(rows, n, seed):
+    """n random symbols, twice: (rows, 2 n)."""
+    once = torch.randint(16, (rows, n), generator=torch.Generator().manual_seed(seed))
+    return once.repeat(1, 2)
+
+
+def second_half(model, ids):
+    """The loss of predicting the second half."""
+    n = ids.shape[1] // 2
+    return F.cross_entropy(model(ids)[:, n:-1].flatten(0, 1), ids[:, n + 1 :].flatten())
+
+
+said_twice(1, 10, seed=0)
+
+# %% [markdown]
+# Three models. One with your four parts. One of them without RoPE, where queries and keys stay as they are. And
+# lesson 12's language model, with the parts of 2017 and pre-norm. **Predict** three curves.
+
+# %%
+def small_llama(**own):
+    model = Llama(16, 32, 4, 2, 80, 2, **(parts | own))
+    nn.init.normal_(model.embed.weight, std=32**-0.5)
+    return model
+
+
+makers = {"your four parts": small_llama, "without RoPE": lambda: small_llama(apply_rope=lambda x, base: x),
+          "the parts of 2017": lambda: LanguageModel(16, 32, 4, 128, 2)}
+small, losses = {}, {}
+for name, make in makers.items():
+    torch.manual_seed(0)
+    small[name] = make()
+    batches = [(said_twice(64, 10, seed),) for seed in range(100)]
+    losses[name] = fit(small[name], second_half, batches, torch.optim.AdamW(small[name].parameters(), 3e-3))
+
+# %%
+figure, axis = plt.subplots(figsize=(6, 3))
+for (name, loss), style in zip(losses.items(), ("-", ":", "--"), strict=True):
+    axis.plot(loss, style, label=name, linewidth=2)
+axis.set(xlabel="step", ylabel="loss on the second half")
+axis.legend()
+plots.show(figure, "Loss over 100 steps. With the four parts it falls to nearly zero after about 80 steps. The parts "
+                   "of 2017 are on their way down. Without RoPE it stays above two.")
+
+# %%
+last = {name: loss[-10:].mean().item() for name, loss in losses.items()}
+your_four_parts_learn_to_copy = last["your four parts"] < 0.1
+without_rope_it_does_not_know_where_to_look = last["without RoPE"] > 1.5
+the_parts_of_2017_take_longer_here = last["the parts of 2017"] > 2 * last["your four parts"]
+assert your_four_parts_learn_to_copy
+assert without_rope_it_does_not_know_where_to_look
+assert the_parts_of_2017_take_longer_here
+{name: "has learned it" if loss < 0.1 else "not yet" for name, loss in last.items()}
+
+# %% [markdown]
+# They work. (Which of the differences makes it faster, one toy task cannot say. The old model gets there, too.)
+#
+# RoPE knows distances only, whatever the place. **Predict:** so does the model copy *twelve* symbols as well as ten?
+
+# %% tags=["nbval-ignore-output"]
+longer = said_twice(200, 12, seed=999)
+with torch.no_grad():
+    guesses = small["your four parts"](longer)[:, 12:-1].argmax(-1)  # (200, 11)
+right_share = (guesses == longer[:, 13:]).float().mean().item()
+ten_back_share = (guesses == longer[:, 3:-10]).float().mean().item()
+on_twelve_it_fails = right_share < 0.3
+it_still_names_what_stood_ten_before = ten_back_share > 0.8
+assert on_twelve_it_fails
+assert it_still_names_what_stood_ten_before
+print("it should say          ", longer[0, 13:].tolist())
+print("it says                ", guesses[0].tolist())
+print("what stood ten before  ", longer[0, 3:-10].tolist())
+
+# %% [markdown]
+# It fails, and we can see how: it goes on naming the symbol **ten before** the next one. It has learned a distance,
+# and not *"look for where this was said before"*. As long as there are ten symbols, both rules give the same. A part
+# that *could* express the general rule does not make training find it. (Lesson 09 had the same with sinusoids.)
+
+# %% [markdown]
+# ## The real one
+#
+# Now the numbers that others trained: 135 million of them, on two trillion tokens of text. The file stores most of
+# them with four bits each. They become floats as they are read.
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    writer, speaker = smollm2.load(**parts), smollm2.load_tokenizer()
+    print(f"{sum(weight.numel() for weight in writer.parameters()):,} numbers in {len(writer.blocks)} blocks")
+
+
+# %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def next_token(text, model=None):
+    """The probabilities of all 49,152 tokens, to come next after a text."""
+    return (model or writer)(torch.tensor([speaker.encode(text).ids]))[0, -1].softmax(-1)
+
+# %% [markdown]
+# Five words go in. **Predict** the sixth.
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    most = next_token("The capital of France is").topk(8)
+    candidates = [repr(speaker.decode([i])) for i in most.indices.tolist()]
+    the_capital_of_france_is_paris = candidates[0] == "' Paris'" and 0.75 < most.values[0].item() < 0.80
+    assert the_capital_of_france_is_paris
+    figure, axis = plt.subplots(figsize=(6, 2.8))
+    axis.barh(candidates[::-1], most.values.flip(0))
+    axis.set(xlabel="probability", title="The capital of France is …")
+    plots.show(figure, "The eight most probable next tokens. Paris has 0.77, then come the word the with 0.06 and "
+                       "others with about 0.01 each.")
+
+# %% [markdown]
+# **" Paris", with 0.77.** Your norm, your rotations, your gates, your attention. (A test of the course compares the
+# logits with those of Hugging Face's program: they agree within 0.001.)
+#
+# Do your parts give what the course's give?
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    text = "The lighthouse keeper wrote a letter to his sister, who lived in the harbour town."
+    ids = torch.tensor([speaker.encode(text).ids])  # (1, T)
+    with torch.no_grad():
+        difference = (writer(ids) - smollm2.load()(ids)).abs().max().item()
+    your_logits_are_the_course_s = difference < 1e-3
+    assert your_logits_are_the_course_s
+    print(f"largest difference between {ids.shape[1]} × 49,152 logits: {difference:.0e}")
+
+# %% [markdown]
+# ## A right answer is no proof
+#
+# " Paris" is convincing. Is it? Put one wrong part at a time into the model. **Predict** for which of these it still
+# says Paris:
+#
+# | part | mistake |
+# |---|---|
+# | norm | layer norm in the place of RMSNorm |
+# | RoPE | places counted from 1 |
+# | RoPE | number i paired with i + d/2, and not with its neighbour |
+# | RoPE | left out |
+# | grouped queries | heads dealt out in turn, and not in blocks |
+
+# %%
+def halves(x, base):
+    """RoPE on pairs (i, i + d/2)."""
+    paired = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
+    return rope(paired, base).unflatten(-1, (-1, 2)).transpose(-2, -1).flatten(-2)
+
+
+def from_1(x, base):
+    return rope(torch.cat([x[..., :1, :], x], dim=-2), base)[..., 1:, :]
+
+
+def in_turn(query, key, value):
+    return grouped(query, *(heads.repeat(1, query.shape[1] // key.shape[1], 1, 1) for heads in (key, value)))
+
+# %%
+wrong_parts = {"nothing wrong": {},
+               "layer norm": {"rms_norm": lambda x, gain: F.layer_norm(x, x.shape[-1:], gain)},
+               "places from 1": {"apply_rope": from_1}, "halves as pairs": {"apply_rope": halves},
+               "no RoPE": {"apply_rope": lambda x, base: x}, "heads in turn": {"grouped_query_attention": in_turn}}
+list(wrong_parts)
+
+
+# %% tags=["nbval-ignore-output"]
+def bits_and_paris(wrong):
+    """With other parts in all blocks: bits per token of a text, and the probability of Paris."""
+    for block in writer.blocks:
+        block.parts.update(parts | wrong)
+    with torch.no_grad():
+        bits = F.cross_entropy(writer(ids)[0, :-1], ids[0, 1:]).item() / math.log(2)
+    return bits, next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item()
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    seen = {name: bits_and_paris(wrong) for name, wrong in wrong_parts.items()}
+    for block in writer.blocks:
+        block.parts.update(parts)
+    for name, (bits, paris) in seen.items():
+        print(f"{name:16} p(Paris) = {paris:.2f}   {bits:5.2f} bits a token")
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    right_bits, right_paris = seen["nothing wrong"]
+    layer_norm_says_it_even_more_firmly = seen["layer norm"][1] > right_paris
+    two_wrong_parts_still_say_paris = min(seen[name][1] for name in ("layer norm", "halves as pairs")) > 0.6
+    wrong_pairs_cost_as_much_as_no_rope = seen["halves as pairs"][0] > seen["no RoPE"][0] - 0.1 > right_bits + 0.2
+    places_from_1_change_nothing = abs(seen["places from 1"][0] - right_bits) < 1e-3
+    heads_in_turn_are_the_end = seen["heads in turn"][1] < 0.01
+    assert layer_norm_says_it_even_more_firmly
+    assert two_wrong_parts_still_say_paris
+    assert wrong_pairs_cost_as_much_as_no_rope
+    assert places_from_1_change_nothing
+    assert heads_in_turn_are_the_end
+    print("bits lost:", {name: f"{bits - right_bits:.2f}" for name, (bits, _) in seen.items()})
+
+# %% [markdown]
+# Layer norm still says Paris, even more firmly. So does RoPE on the wrong pairs, over five words. But on a text of 17
+# tokens the wrong pairs lose half a bit a token, as much as no RoPE at all. Counting from 1 changes **nothing**,
+# since only distances count: a model does not mind it. Only the heads in turn fail at once.
+#
+# One pretty answer is an anecdote. Compare all logits with a reference, on texts that are long enough.
+
+# %% [markdown]
+# ## It writes
+#
+# Greedily, one token at a time, always the most probable one. The model was also trained on talks: marks say who
+# speaks.
+
+# %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def write(text, tokens):
+    """Go on with a text, until the model ends its turn."""
+    ids = speaker.encode(text).ids
+    for _ in range(tokens):
+        ids.append(writer(torch.tensor([ids]))[0, -1].argmax().item())
+        if speaker.id_to_token(ids[-1]) == "<|im_end|>":
+            break
+    return speaker.decode(ids[len(speaker.encode(text).ids) :])
+
+# %% tags=["nbval-ignore-output"]
+talk = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+if SMOLLM2:
+    for question in ("What is the capital of France?", "In one sentence: what does attention do in a Transformer?"):
+        print(f"— {question}\n— {write(talk.format(question), 40)}\n")
+
+# %% [markdown]
+# The first answer is right. The second one is fluent, and says little. 135 million numbers are few. Ask it about your
+# town.
+
+# %% [markdown]
+# ## Where does it look?
+#
+# The model calls *your* attention, so you can look over its shoulder: wrap the part, and keep the weights.
+# **Predict:** the last token is " is". Where will its 270 heads look, in *The capital of France is*?
+
+# %% tags=["nbval-ignore-output"]
+kept = []
+
+
+def watched(query, key, value):
+    """Your attention, which also keeps its weights (H, T, T)."""
+    everywhere = torch.eye(query.shape[2]).expand(1, key.shape[1], -1, -1)  # (1, G, T, T)
+    kept.append(grouped(query, key, everywhere)[0])
+    return grouped(query, key, value)
+
+# %% [markdown]
+# A small trick: with the unit matrix as values, the result of attention *is* its weights.
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    for block in writer.blocks:
+        block.parts["grouped_query_attention"] = watched
+    next_token("The capital of France is")
+    for block in writer.blocks:
+        block.parts["grouped_query_attention"] = grouped
+    looks = torch.stack(kept[-30:])  # (blocks, H, T, T)
+    rows_sum_to_one = torch.allclose(looks.sum(-1), torch.ones(()), atol=1e-4)
+    assert rows_sum_to_one
+    print(tuple(looks.shape))
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    on_first, on_france = looks[:, :, -1, 0], looks[:, :, -1, 3]  # (30, 9) each
+    a_head_asks_for_france = on_france[23, 4].item() > 0.8
+    most_weight_goes_to_the_first_token = on_first.mean().item() > 0.5
+    assert a_head_asks_for_france
+    assert most_weight_goes_to_the_first_token
+    print(f"on 'The', on average: {on_first.mean():.2f}   on ' France', at most: {on_france.max():.2f}")
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    figure, axes = plt.subplots(2, 1, figsize=(11, 6), layout="tight")
+    for axis, table, name in zip(axes, (on_first, on_france), ("The", " France"), strict=True):
+        plots.heat_map(axis, table.T, range(1, 10), range(1, 31), f"how much ' is' looks at '{name}'", numbers=False,
+                       limit=1.0)
+        axis.set(xlabel="block", ylabel="head")
+    plots.show(figure, "Two tables of 9 heads and 30 blocks. On the first token most squares are bright. On France a "
+                       "few single squares are bright, the brightest in block 24, head 5.")
+
+# %% [markdown]
+# Dark is 0, bright is 1; point at a square, and it says its number.
+#
+# Most of the weight goes to the first token, *The*, which tells nothing: it is this model's place for weight that is
+# not needed. MiniLM had `[CLS]` for that. It is called an *attention sink* ([Xiao et al.
+# 2023](https://arxiv.org/abs/2309.17453)). A few heads fetch France: head 5 of block 24 spends 0.9 on it.
+
+# %% [markdown]
+# ## When does it know?
+#
+# The logit lens of lesson 12: behind every block, ask the last norm and the table what would come next. **Predict:**
+# behind which of the 30 blocks does " Paris" come first?
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    x, lens = writer.embed(torch.tensor([speaker.encode("The capital of France is").ids])), []
+    with torch.no_grad():
+        for block in writer.blocks:
+            x = block(x)  # (1, T, 576)
+            lens.append((norm(x[0, -1], writer.norm) @ writer.embed.weight.T).softmax(-1))
+    paris = [p[speaker.encode(" Paris").ids[0]].item() for p in lens]
+    before_the_last_blocks_nothing_says_paris = max(paris[:26]) < 0.01
+    the_last_block_decides = paris[28] < 0.2 and paris[29] > 0.7
+    assert before_the_last_blocks_nothing_says_paris
+    assert the_last_block_decides
+    print([repr(speaker.decode([p.argmax().item()])) for p in lens[::4] + lens[-4:]])
+
+# %% tags=["nbval-ignore-output"]
+if SMOLLM2:
+    figure, axis = plt.subplots(figsize=(7, 2.6))
+    axis.plot(range(1, 31), paris, "o-")
+    axis.set(xlabel="read after block", ylabel="probability of ' Paris'", ylim=(0, 1))
+    plots.show(figure, "The probability of Paris over the 30 blocks: zero up to block 27, about 0.01 after 28, 0.07 "
+                       "after 29 and 0.77 after the last one.")
+
+# %% [markdown]
+# In the last block. That does **not** mean that it is found there. Up to then the vector speaks a language of its
+# own, in which the last map cannot read. A head fetched France in block 24, when the lens still saw nothing.
+#
+# The lens shows when something can be *read off*. When it is *known* is another question.
+
+# %% [markdown]
+# ## Summary
+#
+# - A file of weights is names, shapes and numbers. Somebody has to know which name is which part.
+# - Loading proves nothing, and neither does a right answer. Agreement with a reference, to rounding, does.
+# - Pool over real tokens. Compare directions. Meaning finds what shares no word; counted words find what has a name.
+# - What a head does is measured over many texts. A clear map does not make a head important.
+# - RMSNorm forgets size only. RoPE turns queries and keys, so that a score knows the distance alone. SwiGLU can
+#   multiply. Grouped queries make the cache smaller.
+# - All of it is still what you built: queries, keys, values, a mask, a sum with weights that sum to one.
+#
+# **Think about it.** A wrong pairing in RoPE left " Paris" on top, and no check of shapes can find it. In a model
+# without a reference, say your own: how would you notice such a mistake?
+#
+# **In the papers.** BERT: [Devlin et al. 2018](https://arxiv.org/abs/1810.04805). One vector a sentence: [Reimers and
+# Gurevych 2019](https://arxiv.org/abs/1908.10084), section 3. MiniLM: [Wang et al.
+# 2020](https://arxiv.org/abs/2002.10957). GELU: [Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415),
+# section 2. Heads with jobs: [Clark et al. 2019](https://arxiv.org/abs/1906.04341), section 3; heads that are not
+# missed: [Michel et al. 2019](https://arxiv.org/abs/1905.10650). RMSNorm: [Zhang and Sennrich
+# 2019](https://arxiv.org/abs/1910.07467), equation 4. RoPE: [Su et al. 2021](https://arxiv.org/abs/2104.09864),
+# equations 15 and 34. SwiGLU: [Shazeer 2020](https://arxiv.org/abs/2002.05202), equation 6. Grouped queries: [Ainslie
+# et al. 2023](https://arxiv.org/abs/2305.13245), section 2.2. Llama: [Touvron et al.
+# 2023](https://arxiv.org/abs/2302.13971), section 2.2. SmolLM2: [Ben Allal et al.
+# 2025](https://arxiv.org/abs/2502.02737).
+#
+# **Next.** There is no next lesson. Take a model that you use, read its code, and find the parts. You know their
+# names.
