@@ -1,0 +1,1214 @@
+# %% [markdown]
+# # 14 · The general-purpose view, and a claims audit
+#
+# *110 minutes · needs lesson 13 · four exercises*
+#
+# **At the end you can**
+#
+# - write a convolution, a recurrence, an average and a fully connected layer as one and the same thing: a pattern of
+#   who listens to whom, and how strongly;
+# - say which patterns are fixed and which depend on the data, and build a convolution out of attention heads;
+# - read an attention layer as one step of message passing on a complete graph, and cut edges out of that graph;
+# - feed one and the same encoder with sets, series, graphs and pictures;
+# - tell four true sentences about Transformers from twelve that are false or too simple, by running all sixteen.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib import check, mine, plots
+from course_lib.training import fit, shuffled
+
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## Five people in a row
+#
+# Ann, Ben, Cleo, Dan and Eve sit in a row. Each has a number: some piece of news. Then comes one round of listening,
+# and everyone has a new number, mixed from what they heard.
+#
+# Most layers you know are such a round. They differ in one thing: **who listens to whom, and how strongly.** How much
+# of the famous machinery is in that one table?
+
+# %%
+people = ["Ann", "Ben", "Cleo", "Dan", "Eve"]
+T = len(people)
+news = torch.tensor([8.0, 0, 4, 0, 2], dtype=torch.float64)  # (T,)
+kernel = torch.tensor([0.5, 0.25, 0.125], dtype=torch.float64)  # left neighbour, oneself, right neighbour
+dict(zip(people, news.tolist(), strict=True))
+
+# %% [markdown]
+# ## One number first
+#
+# The first rule: everybody takes **half of what the left neighbour has, a quarter of their own, and an eighth of what
+# the right neighbour has**. That is a convolution with the kernel (½, ¼, ⅛). **Before you run the cell**, work out
+# Ben's new number, and Cleo's.
+
+# %%
+ben, cleo = 0.5 * 8 + 0.25 * 0 + 0.125 * 4, 0.5 * 0 + 0.25 * 4 + 0.125 * 0
+by_torch = F.conv1d(news[None, None], kernel[None, None], padding=1)[0, 0]  # (T,)
+by_hand_as_by_torch = (ben, cleo) == tuple(by_torch[1:3].tolist())
+assert by_hand_as_by_torch
+dict(zip(people, by_torch.tolist(), strict=True))
+
+# %% [markdown] name="pattern-of-connections"
+# ## Who listens to whom
+#
+# A round that only multiplies and adds is a matrix: new = M · old. Row t holds what person t hears. How do you read M
+# off a layer whose inside you do not know?
+#
+# Let one person speak at a time. If only Ann has a 1 and all others 0, what comes out is **column** Ann. With one
+# channel for each speaker, all five experiments are one call.
+
+# %%
+def read_off(layer):
+    """The pattern (T, T) of a layer that mixes positions: (T, D) -> (T, D), every channel alike."""
+    return layer(torch.eye(T, dtype=torch.float64))
+
+
+def convolution(x):
+    return F.conv1d(x.T[:, None], kernel[None, None], padding=1)[:, 0].T  # (T, D)
+
+
+M = read_off(convolution)
+the_table_does_what_the_layer_does = torch.allclose(M @ news, by_torch, atol=1e-12)
+assert the_table_does_what_the_layer_does
+M
+
+# %% [markdown]
+# The kernel again and again, one step further each time, cut off at the ends. **Shared weights** look like this: three
+# numbers serve five people, and would serve five thousand. The zeros say something, too: nobody hears further than one
+# seat.
+
+# %% [markdown]
+# ### Exercise 1: `convolution_pattern`
+#
+# ★☆☆ · 10 minutes · about 4 lines
+#
+# Write the table of a convolution from its kernel, for any length. A loop is welcome; begin it with
+# `kernel.new_zeros(T, T)`, which has the kernel's dtype and device.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Position t hears position s. Which of the K weights is that, if the middle one belongs to s = t?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. for every t and s, the index in the kernel
+# 2. the kernel's number there, where such an index exists
+# 3. zero everywhere else
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.message_passing import convolution_pattern
+
+# %%
+conv_pattern = check(convolution_pattern).verified
+
+# %% [markdown] name="general-case"
+# ## The general case
+#
+# A fully connected layer over the five **positions** has one free number for each pair. So it can be any pattern at
+# all. **Predict:** what comes out of `nn.Linear(5, 5)` if you put your table into its weights?
+
+# %%
+torch.manual_seed(0)
+full = nn.Linear(T, T, bias=False, dtype=torch.float64)
+as_it_comes = full.weight.detach().clone()
+with torch.no_grad():
+    full.weight.copy_(conv_pattern(kernel, T))
+x = torch.randn(T, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)  # four channels of news
+a_convolution_is_a_special_fully_connected_layer = torch.allclose(full(x.T).T, convolution(x), atol=1e-12)
+assert a_convolution_is_a_special_fully_connected_layer
+print("free numbers:", full.weight.numel(), "for the layer,", kernel.numel(), "for the convolution")
+
+# %% [markdown]
+# A convolution. The general case contains all others, at the price of T² numbers, and for one T only: a sixth person
+# would need another layer. A special case says beforehand what the connections look like. Such a statement is called a
+# **prior**, or an inductive bias. Where it is true, it saves examples. Where it is false and built in for good, more
+# examples are no cure.
+#
+# ## A whisper
+#
+# The second rule. Ann tells Ben. Ben keeps a share of it, adds his own, tells Cleo, and so on: a **recurrence**,
+#
+# h_t = a_t · h_{t−1} + x_t
+#
+# **Predict**, with all gates a = ½: how much of Ann's news reaches Eve?
+
+# %%
+def recurrence(x, gates):
+    """The loop: (T, D) -> (T, D)."""
+    h = [x[0]]
+    for t in range(1, T):
+        h.append(gates[t] * h[-1] + x[t])
+    return torch.stack(h)
+
+
+halves = torch.full((T,), 0.5, dtype=torch.float64)
+of_ann_in_eve = read_off(lambda x: recurrence(x, halves))[4, 0].item()
+a_sixteenth_arrives = of_ann_in_eve == 0.5**4
+assert a_sixteenth_arrives
+of_ann_in_eve
+
+# %% [markdown] name="recurrence-as-pattern"
+# ### Exercise 2: `recurrence_pattern`
+#
+# ★★☆ · 15 minutes · about 3 lines
+#
+# The table of a recurrence whose gates may all be different.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Ann's news is in h_0. Write down h_3 without h_2, h_1 and h_0. Which gates stand before x_0, and which before x_2?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# Either entry by entry: the product of the gates after s, up to and including t; of no gates at all it is 1.
+#
+# Or row by row: what does row t have to do with row t − 1?
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.message_passing import recurrence_pattern
+
+# %%
+rec_pattern = check(recurrence_pattern).verified
+
+# %% [markdown]
+# Four layers, four tables. `as_it_comes` is a fully connected layer before training; an average hears all alike.
+
+# %%
+average = torch.full((T, T), 1 / T, dtype=torch.float64)
+fixed = {"fully connected": as_it_comes, "convolution": conv_pattern(kernel, T),
+         "recurrence": rec_pattern(halves), "average": average}
+figure, axes = plt.subplots(1, 4, figsize=(13, 3.5), layout="constrained")
+for axis, (name, pattern) in zip(axes, fixed.items(), strict=True):
+    plots.heat_map(axis, pattern, people, people, name, limit=1)
+    axis.set(xlabel="is heard")
+axes[0].set_ylabel("listens")
+plots.show(figure, "Four tables, five people each. Fully connected: numbers of both signs everywhere. Convolution: "
+                   "0.25 on the diagonal, 0.5 to its left, 0.12 to its right. Recurrence: a lower triangle, 1 on the "
+                   "diagonal and half of it with every step away. Average: 0.20 in all squares.")
+
+# %%
+layers = {"convolution": convolution, "recurrence": lambda x: recurrence(x, halves),
+          "average": lambda x: x.mean(0, keepdim=True).expand_as(x)}
+off = {name: (fixed[name] @ x - layer(x)).abs().max().item() for name, layer in layers.items()}
+each_layer_is_its_table = max(off.values()) < 1e-12
+assert each_layer_is_its_table
+print("free numbers:", {"fully connected": T * T, "convolution": 3, "recurrence": 1, "average": 0})
+
+# %% [markdown] name="static-dynamic"
+# ## And attention?
+#
+# Attention has such a table, too: its weights. Now give each layer two different evenings of news, and compare.
+# **Predict:** which of the tables are the same on both evenings?
+
+# %%
+def attention_weights(x):
+    """Version 5 with nothing trained: x is query and key."""
+    return torch.softmax(x @ x.T / x.shape[1] ** 0.5, dim=1)  # (T, T)
+
+
+evenings = [1.2 * torch.randn(T, 4, generator=torch.Generator().manual_seed(s), dtype=torch.float64) for s in (1, 2)]
+patterns = [attention_weights(evening) for evening in evenings]
+figure, axes = plt.subplots(1, 3, figsize=(10.4, 3.6), layout="constrained")
+for axis, name, pattern in zip(axes, ("convolution, both evenings", "attention, evening 1", "attention, evening 2"),
+                               (fixed["convolution"], *patterns), strict=True):
+    plots.heat_map(axis, pattern, people, people, name, limit=1)
+    axis.set(xlabel="is heard")
+axes[0].set_ylabel("listens")
+plots.show(figure, "Three tables. The convolution's is the same on both evenings. Attention gives large weights in "
+                   "different squares on the two evenings, and its rows sum to one.")
+
+# %%
+def explains(table, layer):
+    """Does one and the same table say what a layer does on both evenings?"""
+    return all(torch.allclose(table @ evening, layer(evening), atol=1e-12) for evening in evenings)
+
+
+static_patterns_stay = all(explains(fixed[name], layer) for name, layer in layers.items())
+attention_changes = not explains(patterns[0], lambda x: attention_weights(x) @ x)
+weights_move_by_more_than_a_third = (patterns[0] - patterns[1]).abs().max().item() > 1 / 3
+assert static_patterns_stay
+assert attention_changes
+assert weights_move_by_more_than_a_third
+{**{name: explains(fixed[name], layer) for name, layer in layers.items()}, "attention": not attention_changes}
+
+# %% [markdown]
+# The three fixed layers are explained by one table for all evenings. Attention is not: on evening 1 Ann hears Ben above
+# all, on evening 2 herself. Nobody has trained anything in between; the *news* is different.
+#
+# **Static** connections are learned in training and then stay as they are. **Dynamic** connections are worked out anew
+# for every input; what is learned is *how* to work them out.
+#
+# | | fully connected | convolution | recurrence | attention |
+# |---|---|---|---|---|
+# | **inputs** | x (T, D) | x (T, D) | x (T, D) | x (T, D) |
+# | **similarity** | none: M is learned | none: the distance | none: gates on the way | **x W_q · x W_k** |
+# | **outputs** | M (T, T) static | M (T, T) static | M (T, T) static | **M (T, T) dynamic**, M x |
+#
+# Does a recurrence have to be static? Let the gates depend on the news: a_t = sigmoid(x_t · w).
+
+# %%
+w = torch.randn(4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+gated = [rec_pattern(torch.sigmoid(evening @ w)) for evening in evenings]  # (T, T) each
+gates_from_data_make_it_dynamic = (gated[0] - gated[1]).abs().max().item() > 1 / 3
+the_loop_agrees = torch.allclose(gated[0] @ evenings[0], recurrence(evenings[0], torch.sigmoid(evenings[0] @ w)))
+assert gates_from_data_make_it_dynamic
+assert the_loop_agrees
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained")
+for axis, pattern, evening in zip(axes, gated, (1, 2), strict=True):
+    plots.heat_map(axis, pattern, people, people, f"gated recurrence, evening {evening}", limit=1)
+    axis.set(xlabel="is heard", ylabel="listens")
+plots.show(figure, "Two lower triangles with ones on the diagonal. What is left of earlier speakers differs between "
+                   "the two evenings, and no square above the diagonal is used.")
+
+# %% [markdown]
+# Gates of LSTM and GRU do this, and so do newer "state-space" layers such as Mamba: causal, dynamic, with one number a
+# step where attention has one a pair ([Dao and Gu 2024](https://arxiv.org/abs/2405.21060)). What a
+# gate has shut out is gone for everybody after it. Attention can always ask Ann herself.
+
+# %% [markdown] name="convolution-from-heads"
+# ## Can attention become a convolution?
+#
+# Attention decides by content. Can it be made to look at the **place** alone? If so, one head looks one step left, one
+# at itself, one to the right, and `W_o` holds the kernel. Let us set the weights by hand.
+#
+# Every position gets an angle, p · 2π / 32, as a point on a circle: two numbers. Turn the query by one step of that
+# angle, and it points to its right neighbour (the rotations of lesson 09). A large factor makes the softmax a spike.
+# What convolution pads with zeros are here two more tokens of zeros, one at each end.
+
+# %%
+MultiHeadAttention = mine("MultiHeadAttention")
+C_in, C_out, steps = 4, 6, (-1, 0, 1)
+torch.manual_seed(0)
+conv = nn.Conv1d(C_in, C_out, 3, padding=1, dtype=torch.float64).requires_grad_(False)
+heads = MultiHeadAttention(12, 3).double().requires_grad_(False)  # three heads, each 4 wide
+angle = torch.arange(-1, T + 1, dtype=torch.float64) * 2 * torch.pi / 32  # (T + 2,), the ends included
+padded = F.pad(x, (0, 0, 1, 1))  # (T + 2, C_in)
+tokens = torch.cat([padded, angle.cos()[:, None], angle.sin()[:, None], torch.zeros(T + 2, 6)], 1)  # (T + 2, 12)
+tuple(tokens.shape)
+
+# %%
+for p in heads.parameters():
+    p.zero_()
+for h, step in enumerate(steps):
+    turn = torch.tensor(step * 2 * torch.pi / 32, dtype=torch.float64)
+    rotation = torch.stack([turn.cos(), -turn.sin(), turn.sin(), turn.cos()]).view(2, 2)
+    heads.W_q.weight[4 * h:4 * h + 2, 4:6] = 1e4 * rotation  # the query: this place, moved by `step`
+    heads.W_k.weight[4 * h:4 * h + 2, 4:6] = torch.eye(2, dtype=torch.float64)  # the key: this place
+    heads.W_v.weight[4 * h:4 * h + 4, :4] = torch.eye(4, dtype=torch.float64)  # the value: the content
+    heads.W_o.weight[:C_out, 4 * h:4 * h + 4] = conv.weight[:, :, h]  # (C_out, C_in), the kernel
+heads.W_o.bias[:C_out] = conv.bias
+
+# %% [markdown]
+# **Predict:** how near does this attention come to `nn.Conv1d`?
+
+# %%
+out = heads(tokens[None], tokens[None], tokens[None])[0, 1:-1, :C_out]  # (T, C_out), without the two ends
+difference = (out - conv(x.T[None])[0].T).abs().max().item()
+three_heads_are_a_convolution = difference < 1e-10
+assert three_heads_are_a_convolution
+print("largest difference below 1e-10:", difference < 1e-10)
+
+# %% [markdown]
+# Equal, up to rounding. One head for each step of the kernel is enough, and two numbers for a place in a row.
+# Cordonnier, Loukas and Jaggi proved it in 2020 for pictures
+# ([arXiv:1911.03584](https://arxiv.org/abs/1911.03584), theorem 1). So attention **can** be a
+# convolution. It does not have to be, and nobody tells it to.
+#
+# Mind what the proof says, and what it does not. It says that such weights *exist*. Whether training finds them is
+# another question. And look at the price: where `nn.Conv1d` visits three neighbours, each head works out a whole table
+# of weights, in order to put a single 1 into each row.
+
+# %% [markdown] name="message-passing"
+# ## The row becomes a graph
+#
+# Sitting in a row was an assumption, too. Let friendships decide instead: five nodes, and an edge from j to i wherever
+# i hears j. One step for all nodes at once:
+#
+# 1. each neighbour sends a **message**, made from both ends of the edge;
+# 2. the messages to a node are **added up**;
+# 3. the node makes its **update** from what it was and what it gathered.
+#
+# This is *message passing*, and most networks on graphs are made of it
+# ([Gilmer et al. 2017](https://arxiv.org/abs/1704.01212), equations 1 and 2).
+
+# %% [markdown]
+# ### Exercise 3: `message_passing`
+#
+# ★★☆ · 15 minutes · about 3 lines
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# The messages of all pairs are a table with a vector in each square. What shape has it, and over which axis is the sum?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. all messages at once: give x an extra axis in one place for the receivers, in another for the senders
+# 2. zero where there is no edge
+# 3. sum over the senders
+# 4. one call of `update`
+#
+# Or two loops, over i and j. What has a node gathered that hears nobody?
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.message_passing import message_passing
+
+# %%
+pass_messages = check(message_passing).verified
+
+# %% [markdown]
+# **The row is a graph:** a chain. Let each node know its place, and let the message be the sender's number times the
+# kernel's weight for that distance. **Predict:** what is one step?
+
+# %%
+place = torch.arange(T, dtype=torch.float64)
+chain = (place - place[:, None]).abs() <= 1  # (T, T), neighbours and oneself
+with_places = torch.stack([place, news], 1)  # (T, 2)
+
+
+def by_distance(receiver, sender):
+    return kernel[(sender - receiver)[..., 0].long().clamp(-1, 1) + 1, None] * sender[..., 1:]
+
+
+on_the_chain = pass_messages(with_places, chain, by_distance, lambda x, gathered: gathered)[:, 0]  # (T,)
+a_step_on_the_chain_is_a_convolution = torch.allclose(on_the_chain, by_torch, atol=1e-12)
+assert a_step_on_the_chain_is_a_convolution
+dict(zip(people, on_the_chain.tolist(), strict=True))
+
+# %% [markdown] name="rounds"
+# **A recurrent network** passes messages, too: from left to right, one edge a round. `nn.RNN` computes
+# h_t = tanh(W_ih x_t + W_hh h_{t−1} + b). Let a node be x_t and its state side by side. How many rounds until Eve's
+# state is right?
+
+# %%
+torch.manual_seed(0)
+rnn = nn.RNN(4, 3, dtype=torch.float64).requires_grad_(False)
+W_in, W_rec, bias = rnn.weight_ih_l0.T, rnn.weight_hh_l0.T, rnn.bias_ih_l0 + rnn.bias_hh_l0
+left_to_right = torch.diag(torch.ones(T - 1), -1).bool()  # t hears t - 1
+right_states = rnn(x)[0]  # (T, 3)
+nodes, first_right = torch.cat([x, torch.zeros(T, 3)], 1), {}  # (T, 4 + 3)
+for turn in range(1, T + 1):
+    nodes = pass_messages(nodes, left_to_right, lambda receiver, sender: sender[..., 4:] @ W_rec,
+                          lambda x, heard: torch.cat([x[..., :4], torch.tanh(x[..., :4] @ W_in + bias + heard)], -1))
+    is_right = torch.isclose(nodes[:, 4:], right_states, rtol=0, atol=1e-12).all(1)
+    first_right |= {p: turn for p, right in zip(people, is_right, strict=True) if right and p not in first_right}
+
+# %%
+a_recurrence_needs_a_round_for_each_step = list(first_right.values()) == [1, 2, 3, 4, 5]
+assert a_recurrence_needs_a_round_for_each_step
+first_right
+
+# %% [markdown]
+# One round for each step. So a recurrence is message passing with a very thin graph: T − 1 edges, and news from one end
+# needs T − 1 of them to reach the other. How many rounds does the complete graph need?
+
+# %% [markdown] name="complete-graph"
+# ## Attention is a step on the complete graph
+#
+# Everybody hears everybody. The message has to say how loud it is, and a softmax divides by the sum of all. Both fit:
+# send the exponential of the score, and the value times it. The update divides one sum by the other.
+
+# %%
+generator = torch.Generator().manual_seed(4)
+W_q, W_k, W_v = torch.randn(3, 4, 4, generator=generator, dtype=torch.float64) / 2
+everybody = torch.ones(T, T, dtype=torch.bool)
+
+
+def loud(receiver, sender):
+    scores = ((receiver @ W_q) * (sender @ W_k)).sum(-1, keepdim=True) / 4**0.5
+    return torch.cat([scores.exp(), scores.exp() * (sender @ W_v)], -1)  # (..., 1 + 4)
+
+
+def divide(x, gathered):
+    return gathered[..., 1:] / gathered[..., :1]
+
+
+step = pass_messages(x, everybody, loud, divide)  # (T, 4)
+judge = F.scaled_dot_product_attention((x @ W_q)[None], (x @ W_k)[None], (x @ W_v)[None])[0]
+attention_is_a_step_on_the_complete_graph = torch.allclose(step, judge, atol=1e-12)
+assert attention_is_a_step_on_the_complete_graph
+dict(zip(people, [round(value, 3) for value in step[:, 0].tolist()], strict=True))
+
+# %% [markdown]
+# The two sums are the numerator and the denominator of a softmax. Nothing in attention goes beyond "send, add, update":
+# all its power is in the message, which depends on **both** ends of the edge.
+#
+# Read it the other way round: a Transformer is a network on a graph that has all edges, with weights on them that it
+# finds by itself. If you *do* know the edges, you can give them: as a mask. Lesson 07 did so with two graphs. Which?
+#
+# ### Exercise 4: `attention_on_graph`
+#
+# ★★☆ · 15 minutes · about 5 lines
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Your version 5 has a table of scores. What does lesson 07 do to those that must not count? What does a softmax make of
+# a row in which *none* may count, and what is asked for?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. scores as in version 5
+# 2. hide those without an edge, before the softmax
+# 3. softmax; then see to the nodes that hear nobody
+# 4. mix the values
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.message_passing import attention_on_graph
+
+# %%
+graph_attention = check(attention_on_graph).verified
+
+# %%
+causal = torch.ones(T, T).tril().bool()
+three_graphs = {"everybody": everybody, "only the past": causal, "the chain": chain}
+figure, axes = plt.subplots(1, 3, figsize=(10.4, 3.6), layout="constrained")
+for axis, (name, graph) in zip(axes, three_graphs.items(), strict=True):
+    eye = torch.eye(T, dtype=torch.float64)  # with the values 1, 0, 0, ... the output is the table of weights
+    known = torch.cat([x, eye], 1)  # (T, 4 + T)
+    zeros = torch.zeros(T, 4, dtype=torch.float64)
+    table = graph_attention(known, graph, torch.cat([W_q, zeros]), torch.cat([W_k, zeros]),
+                            torch.cat([torch.zeros(4, T, dtype=torch.float64), eye]))  # (T, T)
+    plots.heat_map(axis, table, people, people, name, limit=1)
+    axis.set(xlabel="is heard", ylabel="listens")
+plots.show(figure, "The same attention on three graphs. Everybody: weights in all squares. Only the past: a lower "
+                   "triangle. The chain: three diagonals. Every row sums to one.")
+
+# %%
+all_edges_give_version_5 = torch.allclose(graph_attention(x, everybody, W_q, W_k, W_v), judge, atol=1e-12)
+as_torch_with_a_causal_mask = torch.allclose(
+    graph_attention(x, causal, W_q, W_k, W_v), F.scaled_dot_product_attention(
+        (x @ W_q)[None], (x @ W_k)[None], (x @ W_v)[None], is_causal=True)[0], atol=1e-12)
+assert all_edges_give_version_5
+assert as_torch_with_a_causal_mask
+{name: int(graph.sum()) for name, graph in three_graphs.items()}
+
+# %% [markdown] name="equivariance"
+# ## What is left when all edges are there?
+#
+# On the complete graph nobody has a place. Change seats, and everybody takes their result along: f(P x) = P f(x).
+# Lesson 02 called it **permutation equivariance**. It is the one prior about connections that attention keeps.
+#
+# **Predict** for each layer: of all 120 ways to seat five people, in how many does everybody get the same as before?
+
+# %%
+from itertools import permutations
+
+EncoderLayer = mine("EncoderLayer")
+torch.manual_seed(0)
+encoder = nn.Sequential(EncoderLayer(4, 2, 8), EncoderLayer(4, 2, 8)).double().requires_grad_(False)
+seatings = torch.tensor(list(permutations(range(T))))  # (120, T)
+
+
+def unmoved(layer):
+    """In how many seatings everybody gets what they got before."""
+    return sum(torch.allclose(layer(x[seats]), layer(x)[seats], atol=1e-12) for seats in seatings)
+
+
+table = {"fully connected": lambda x: as_it_comes @ x, **layers, "RNN": lambda x: rnn(x)[0],
+         "attention": lambda x: graph_attention(x, everybody, W_q, W_k, W_v), "encoder": lambda x: encoder(x[None])[0]}
+counts = {name: unmoved(layer) for name, layer in table.items()}
+counts
+
+# %%
+attention_knows_no_seats = counts["attention"] == counts["encoder"] == counts["average"] == 120
+the_others_know_one_seating_only = all(counts[name] == 1 for name in ("fully connected", "convolution",
+                                                                     "recurrence", "RNN"))
+assert attention_knows_no_seats
+assert the_others_know_one_seating_only
+{"everybody takes their result along": [name for name, seatings in counts.items() if seatings == 120]}
+
+# %% [markdown]
+# So order is a choice, and no part of the machine: leave positions out for a set, add them for a sentence. The average
+# is equivariant, too, but it gives everybody the same. Attention is equivariant *and* answers each of them.
+
+# %% [markdown] name="anything"
+# ## Anything tokenised in, tokenised out
+#
+# An encoder needs vectors, as many as you like. Where they come from is none of its business. So *one* class will do
+# for everything that can be cut into pieces. Only the first layer differs: how a piece becomes a vector.
+
+# %%
+class Reader(nn.Module):
+    """Tokens of any kind in, one answer a token out; `into` turns tokens into vectors (B, T, d_model)."""
+
+    def __init__(self, into, d_out, d_model=32, num_layers=2):
+        super().__init__()
+        self.into = into
+        self.layers = nn.ModuleList(EncoderLayer(d_model, 4, 2 * d_model) for _ in range(num_layers))
+        self.out = nn.Linear(d_model, d_out)
+
+    def forward(self, tokens, mask=None):
+        x = self.into(tokens)  # (B, T, d_model)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.out(x)  # (B, T, d_out)
+
+
+# %%
+from course_lib.vision import patchify
+
+kinds = {
+    "words": (nn.Embedding(1000, 32), torch.randint(1000, (2, 7))),
+    "a picture, in patches": (nn.Linear(4, 32), patchify(torch.randn(2, 1, 8, 8), 2)),
+    "points in space": (nn.Linear(3, 32), torch.randn(2, 20, 3)),
+    "a time series, in windows": (nn.Linear(5, 32), torch.randn(2, 60).unfold(1, 5, 5)),
+    "a graph, edges as mask": (nn.Linear(6, 32), torch.randn(2, 9, 6), torch.rand(9, 9) < 0.5),
+}
+shapes = {name: (tuple(tokens.shape), tuple(Reader(into, 5)(tokens, *mask).shape))
+          for name, (into, tokens, *mask) in kinds.items()}
+for name, (tokens, answers) in shapes.items():
+    print(f"{name:26} {tokens!s:12} -> {answers}")
+
+# %%
+one_class_reads_them_all = all(out == (*tokens[:2], 5) for tokens, out in shapes.values())
+assert one_class_reads_them_all
+len(shapes), "kinds of tokens, one class"
+
+# %% [markdown]
+# The pieces differ in number and in width, and each kind has its own way in. After that, all is the same code, and no
+# layer knows what it is reading.
+#
+# Shapes are cheap. Does it *learn* from them? Three tasks with nothing in common, one recipe: the same class, the same
+# sizes, the same learning rate, the same 150 steps.
+#
+# - **A set:** seven numbers in no order. Point at the middle one, the median.
+# - **A series:** sixteen values of a wave of any frequency and phase. Say the next.
+# - **A graph:** ten people, of whom some know a secret. For everybody: does anybody I hear know it?
+
+# %%
+def train(model, loss, data, steps=150, rate=3e-3, seed=0):
+    """Adam, a rate that falls to nearly nothing, batches of 32 or fewer."""
+    size = min(32, len(data[0]))
+    batches = shuffled(*data, batch_size=size, epochs=-(-steps // (len(data[0]) // size)), seed=seed)
+    optimizer = torch.optim.Adam(model.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
+    fit(model, loss, [batch for batch, _ in zip(batches, range(steps), strict=False)], optimizer, schedule)
+    return model.eval().requires_grad_(False)
+
+
+def reader(d_in, d_out=1, seed=0):
+    torch.manual_seed(seed)
+    return Reader(nn.Linear(d_in, 32), d_out)
+
+
+# %%
+def sets(n, seed):
+    x = torch.randn(n, 7, generator=torch.Generator().manual_seed(seed))
+    return x, x.argsort(1)[:, 3]  # (n, 7), and which of them is the middle one (n,)
+
+
+def point(model, x, middle):
+    return F.cross_entropy(model(x[..., None])[..., 0], middle)
+
+
+fresh, middle = sets(1000, seed=99)
+pointer = train(reader(1), point, sets(4800, seed=0))
+right = (pointer(fresh[..., None])[..., 0].argmax(1) == middle).float().mean().item()
+the_set_is_read = right > 0.85
+assert the_set_is_read
+print("points at the median in more than 85 of 100 new sets:", the_set_is_read)
+
+# %% [markdown]
+# The series comes in four windows of four values, each with its place beside it. A graph comes as its edges, in the
+# mask.
+
+# %%
+from course_lib.positions import sinusoidal_positions
+
+
+def waves(n, seed):
+    """Waves with 0.3 to 2.5 radians a step: 16 values in windows (n, 4, 4 + 8), and the 17th (n,)."""
+    generator = torch.Generator().manual_seed(seed)
+    step, phase = torch.rand(2, n, 1, generator=generator)
+    values = torch.sin((0.3 + 2.2 * step) * torch.arange(17) + 2 * torch.pi * phase)  # (n, 17)
+    places = sinusoidal_positions(4, 8).expand(n, -1, -1)  # (n, 4, 8)
+    return torch.cat([values[:, :16].unfold(1, 4, 4), places], 2), values[:, 16]
+
+
+def secrets(n, seed):
+    """Who knows a secret (n, 10, 1), who hears whom (n, 10, 10), and who hears somebody that knows (n, 10)."""
+    generator = torch.Generator().manual_seed(seed)
+    hears, knows = (torch.rand(n, 10, k, generator=generator) < 0.3 for k in (10, 1))
+    return knows.float(), hears, (hears & knows.mT).any(2).float()
+
+
+# %%
+new_waves, then = waves(1000, seed=99)
+seer = train(reader(12), lambda model, x, y: F.mse_loss(model(x)[:, -1, 0], y), waves(4800, seed=0))
+wave_error = (F.mse_loss(seer(new_waves)[:, -1, 0], then) / then.var()).item()
+knows, hears, informed = secrets(500, seed=99)
+gossip = train(reader(1), lambda model, x, mask, y: F.binary_cross_entropy_with_logits(model(x, mask)[..., 0], y),
+               secrets(4800, seed=0))
+graph_right = ((gossip(knows, hears)[..., 0] > 0) == (informed > 0)).float().mean().item()
+print("wave: less than a tenth of the variance is left:", wave_error < 0.1)
+print("graph: right for more than 97 of 100 people:", graph_right > 0.97)
+
+# %%
+the_series_is_read = wave_error < 0.1
+the_graph_is_read = graph_right > 0.97 > informed.mean().item() + 0.2
+assert the_series_is_read
+assert the_graph_is_read
+{"set": the_set_is_read, "series": the_series_is_read, "graph": the_graph_is_read}
+
+# %% [markdown]
+# "Anything in, anything out" is in reach, then. It is no magic: somebody has to cut the data into tokens, and to say in
+# which sense order matters (the wave got places, the set did not).
+#
+# What came *after* 2017 went this way: pictures in patches ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)),
+# pictures, sound and point clouds by one design ([Jaegle et al. 2021](https://arxiv.org/abs/2103.03206)), games and
+# a robot arm by one set of weights ([Reed et al. 2022](https://arxiv.org/abs/2205.06175)).
+
+# %% [markdown] name="scales"
+# ## Does it scale with data?
+#
+# Back to the set of seven numbers. How many examples does it take to learn which is the middle one? Beside the encoder
+# stands a network with two hidden layers of 64 that reads the seven numbers as one vector: the general case, without
+# the prior. It gets four times as many steps. **Predict** both curves.
+
+# %%
+def share_right(answer):
+    return (answer.argmax(1) == middle).float().mean().item()
+
+
+numbers, curves = [8, 32, 128, 512], {"encoder": [], "fully connected": []}
+for n in numbers:
+    model = train(reader(1), point, sets(n, seed=1), steps=120)
+    curves["encoder"].append(share_right(model(fresh[..., None])[..., 0]))
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(7, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 7))
+    model = train(model, lambda model, x, y: F.cross_entropy(model(x), y), sets(n, seed=1), steps=480)
+    curves["fully connected"].append(share_right(model(fresh)))
+
+# %%
+figure, axis = plt.subplots(figsize=(5.6, 3.2))
+for (name, curve), style in zip(curves.items(), ("o-", "s--"), strict=True):
+    axis.semilogx(numbers, curve, style, label=name)
+axis.axhline(1 / 7, color="black", linestyle=":", label="guessing")
+axis.set(xlabel="sets in training", ylabel="middle found in new sets", ylim=(0, 1.05))
+axis.set_xticks(numbers, numbers)
+axis.minorticks_off()
+axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.6), fontsize=8)
+plots.show(figure, "Share of new sets whose middle is found, over the number of sets in training. The encoder rises "
+                   "from above a half at 8 sets to nearly 1 at 512. The fully connected network stays near guessing "
+                   "up to 32 and reaches less than a half at 512.")
+
+# %%
+encoder_curve, full_curve = curves.values()
+more_data_helps_both = encoder_curve[-1] > encoder_curve[0] + 0.1 and full_curve[-1] > full_curve[0] + 0.1
+thirty_two_sets_with_the_prior_beat_512_without = encoder_curve[1] > full_curve[-1] + 0.1
+assert more_data_helps_both
+assert thirty_two_sets_with_the_prior_beat_512_without
+more_data_helps_both, thirty_two_sets_with_the_prior_beat_512_without
+
+# %% [markdown]
+# Two things at once. The encoder improves as data grows. And the one prior that is left is worth a lot *where it is
+# true*: a set has no order, and who knows that beforehand need not learn it from examples, order by
+# order.
+#
+# For language, loss falls as a power of model size, data and computation over many orders of magnitude
+# ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)). Four points on a toy task cannot show that; they show how
+# one would measure it.
+
+# %% [markdown] name="transfer"
+# ## Can it be used again?
+#
+# **Transfer:** train on a task with plenty of labels, keep the layers, go on with another task that has few.
+#
+# - The task with plenty: sentences of five words out of sixteen. For every word: *does it stand here twice?*
+# - The task with few: one label a sentence: *does any word stand here twice?*
+#
+# Three starts: from scratch, from layers that can do the first task, and from layers that can find the **median** of
+# numbers. **Predict:** does it help to have learned *something*, whatever it was?
+
+# %%
+def words(n, seed):
+    """Sentences (n, 5), and for each word whether it stands there twice (n, 5)."""
+    x = torch.randint(16, (n, 5), generator=torch.Generator().manual_seed(seed))
+    return x, ((x[:, :, None] == x[:, None]).sum(2) > 1).float()
+
+
+def of_words(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0], y)
+
+
+def of_sentence(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0].sum(1), y)
+
+
+torch.manual_seed(0)
+word_reader = train(Reader(nn.Embedding(16, 32), 1), of_words, words(9600, seed=0), steps=300)
+new_sentences, twice = words(1000, seed=99)
+known = ((word_reader(new_sentences)[..., 0] > 0) == (twice > 0)).float().mean().item()
+the_first_task_is_learned = known > 0.95
+assert the_first_task_is_learned
+the_first_task_is_learned
+
+# %%
+def fine_tuned(start, n):
+    """Layers (and, where they fit, words) from `start`, a new last layer; 100 steps on n labels; right on new ones."""
+    torch.manual_seed(3)
+    model = Reader(nn.Embedding(16, 32), 1)
+    for part in ("layers", "into"):
+        if start and [p.shape for p in getattr(start, part).parameters()] == [
+                p.shape for p in getattr(model, part).parameters()]:
+            getattr(model, part).load_state_dict(getattr(start, part).state_dict())
+    x, y = words(n, seed=500)
+    train(model, of_sentence, (x, y.amax(1)), steps=100, rate=2e-3)
+    return ((model(new_sentences)[..., 0].sum(1) > 0) == (twice.amax(1) > 0)).float().mean().item()
+
+
+labels = [64, 256, 1024]
+starts = {"from scratch": None, "from the median": pointer, "from the words": word_reader}
+gained = {name: [fine_tuned(start, n) for n in labels] for name, start in starts.items()}
+
+# %%
+figure, axis = plt.subplots(figsize=(5.6, 3.2))
+for (name, curve), style in zip(gained.items(), ("s--", "^:", "o-"), strict=True):
+    axis.semilogx(labels, curve, style, label=name)
+axis.axhline(0.5, color="black", linewidth=0.8)
+axis.set(xlabel="labelled sentences", ylabel="right on new sentences", ylim=(0.4, 1.05))
+axis.set_xticks(labels, labels)
+axis.minorticks_off()
+axis.legend(fontsize=8, loc="upper left")
+plots.show(figure, "Share right over 64, 256 and 1024 labels. From scratch and from the median both stay between a "
+                   "half, which is guessing, and two thirds. From the words it climbs well above both.")
+
+# %%
+scratch, unrelated, related = (torch.tensor(curve) for curve in gained.values())
+a_related_start_helps = (related[1:] > scratch[1:] + 0.15).all().item()
+an_unrelated_start_does_not = ((unrelated - scratch).abs() < 0.1).all().item()
+assert a_related_start_helps
+assert an_unrelated_start_does_not
+{"related start helps": a_related_start_helps, "unrelated start helps": not an_unrelated_start_does_not}
+
+# %% [markdown]
+# What transfers is what both tasks share: here, to look for one's own word elsewhere. Large models are trained to say
+# the next word of nearly everything, and that task shares something with nearly every other. Lesson 15 takes such
+# weights and puts them into your code.
+
+# %% [markdown] name="foresee"
+# ## Why did nobody foresee it?
+#
+# The pieces were there. Weights that depend on the data: *fast weights* in 1992
+# ([Schlag et al. 2021](https://arxiv.org/abs/2102.11174) show the kinship). Attention: Bahdanau and colleagues in 2014,
+# as a remedy for long sentences in one task. Message passing on graphs got its name in 2017, the year of the
+# Transformer. Three things spoke against putting all of it on the complete graph.
+#
+# **It looked wasteful.** A convolution needs 3 connections a token, the complete graph all T. How many is that?
+
+# %%
+tokens_in = {"a sentence of 50 words": 50, "224 × 224 pixels": 224**2, "the same in patches of 16 × 16": 14**2}
+for name, n in tokens_in.items():
+    print(f"{name:32} {3 * n:>9,} connections of a convolution, {n * n:>13,} pairs")
+patches_bring_a_picture_near_a_long_text = (14**2) ** 2 < 40_000 and (224**2) ** 2 > 2_500_000_000
+assert patches_bring_a_picture_near_a_long_text
+
+# %% [markdown]
+# **It looked like a step back.** Convolution had won by building knowledge *in*. Richard Sutton's answer, in
+# [The Bitter Lesson](http://www.incompleteideas.net/IncIdeas/BitterLesson.html) (2019): what wins in the long run are
+# general methods that make use of more computation. That is an observation about the past, no theorem. Our 32 sets say
+# the opposite for *small* data: there the true prior won.
+#
+# **It looked like a translation paper.** Its authors did hope for more: section 7 names pictures, sound and video. It
+# also expects *"local, restricted attention"* for them. The Vision Transformer did without; others brought it back
+# ([Liu et al. 2021](https://arxiv.org/abs/2103.14030)).
+#
+# How surprised should one be? Sort what you have seen into what follows **by algebra** (a fully connected pattern
+# contains a convolution; equivariance) and what was found **by trying** (that it trains; that it goes on improving).
+# Which of the two could have been foreseen on paper?
+
+# %% [markdown]
+# ## The audit
+#
+# So much for what holds by algebra and what was found by trying. There is a third kind of sentence: what people *say*.
+#
+# Sixteen sentences about Transformers, all of them in circulation. Some you have met in earlier lessons. For each:
+# **predict, run, verdict.** Write `True` or `False` in place of `None`; `None` means no prediction. A prediction counts
+# only if it was made before its verdict, so run the cells in order.
+
+# %%
+guesses, verdicts = {}, {}
+
+
+def predict(**yours):
+    """Keep predictions of claims that have no verdict yet."""
+    guesses.update({claim: guess for claim, guess in yours.items() if claim not in verdicts})
+
+
+def verdict(claim, holds):
+    """Keep what the experiment says, and show it beside the prediction."""
+    verdicts[claim] = bool(holds)
+    yours = guesses.get(claim)
+    beside = "no prediction" if yours is None else "as you predicted" if yours == holds else "you predicted otherwise"
+    print(f"{claim}: {bool(holds)} ({beside})")
+
+
+predict(it_rains=True)  # an example
+verdict("it_rains", False)
+guesses.clear()
+verdicts.clear()
+
+# %% [markdown]
+# ### Softmax and scale
+#
+# | name | claim |
+# |---|---|
+# | `only_the_peak` | "With softmax and cross-entropy, only the largest logit gets a gradient." |
+# | `root_d_is_stability` | "The √d is there for numerical stability." |
+# | `large_number` | "To mask a key, set its score to a large number." |
+# | `max_is_attention` | "Max-pooling is attention with a very sharp softmax." |
+
+# %%
+predict(only_the_peak=None, root_d_is_stability=None, large_number=None, max_is_attention=None)
+print("predictions so far:", sum(guess is not None for guess in guesses.values()))
+
+# %% [markdown]
+# **1.** One sure and wrong classifier: logit 100 for class 0, while class 3 is right.
+
+# %%
+logits = torch.tensor([100.0] + [0.0] * 9, requires_grad=True)
+F.cross_entropy(logits, torch.tensor(3)).backward()
+wrong_and_right_class_get_the_same = torch.allclose(logits.grad[[0, 3]], torch.tensor([1.0, -1.0]))
+assert wrong_and_right_class_get_the_same
+verdict("only_the_peak", not wrong_and_right_class_get_the_same)
+
+# %% [markdown]
+# The gradient is p − y. What *does* vanish is the slope of the softmax itself, and that bites inside attention, where
+# no logarithm follows (lesson 04).
+#
+# **2.** Scores of 2,000 and 1,999, in float32. Divide by √16. Then, instead, subtract the larger one.
+
+# %%
+scores = torch.tensor([2000.0, 1999.0])
+scaled_only, shifted_only = (s.exp() / s.exp().sum() for s in (scores / 16**0.5, scores - scores.max()))
+the_scale_saves_nothing = bool(scaled_only.isnan().all()) and torch.allclose(shifted_only, scores.softmax(0))
+assert the_scale_saves_nothing
+verdict("root_d_is_stability", not the_scale_saves_nothing)
+
+# %% [markdown]
+# Subtracting is for stability. √d is for the **variance** of a dot product: it keeps the softmax where it has slopes
+# (lesson 04).
+#
+# **3.** Three scores. The third key is padding. Put a billion in its place, then minus a billion.
+
+# %%
+large, large_negative = (torch.tensor([1.0, 2.0, fill]).softmax(0)[2].item() for fill in (1e9, -1e9))
+a_large_number_takes_all = large == 1 and large_negative == 0
+assert a_large_number_takes_all
+verdict("large_number", not a_large_number_takes_all)
+
+# %% [markdown]
+# A large **negative** number. With −∞ a row without any key is NaN, and you have to decide what it should be
+# (lesson 07; exercise 4 decided for zero).
+#
+# **4.** Two inputs, (1, 0) and (0, 1). Their maximum, channel by channel, is (1, 1).
+
+# %%
+two = torch.eye(2)
+soft_max_pool = mine("soft_max_pool")
+per_channel = torch.allclose(soft_max_pool(two, 1000.0), torch.ones(2))  # every channel has weights of its own
+mixtures = torch.rand(1000, 2, generator=torch.Generator().manual_seed(0)).softmax(1) @ two  # one set of weights each
+one_distribution_cannot = per_channel and mixtures.sum(1).max().item() < 1.001
+assert one_distribution_cannot
+verdict("max_is_attention", not one_distribution_cannot)
+
+# %% [markdown]
+# True for each channel by itself. Attention gives all channels of a head **one** set of weights, and a mixture of the
+# two never sums to more than 1 (lesson 01).
+#
+# ### What attention is made of
+#
+# | name | claim |
+# |---|---|
+# | `square_matrices` | "W_Q, W_K and W_V are three square matrices." |
+# | `three_outputs` | "Multi-head attention concatenates three outputs: query, key and value." |
+# | `heads_are_free` | "Eight heads have as many parameters as one." |
+# | `keras_is_torch` | "Keras' `MultiHeadAttention(num_heads=4, key_dim=256)` is torch's `MultiheadAttention(256, 4)`" |
+
+# %%
+predict(square_matrices=None, three_outputs=None, heads_are_free=None, keras_is_torch=None)
+print("predictions so far:", sum(guess is not None for guess in guesses.values()))
+
+# %% [markdown]
+# **5.** Six numbers a word. Make queries and keys three wide and values two wide.
+
+# %%
+six_wide = torch.randn(1, 5, 6)
+W_q, W_k, W_v = torch.randn(6, 3), torch.randn(6, 3), torch.randn(6, 2)
+out = F.scaled_dot_product_attention(six_wide @ W_q, six_wide @ W_k, six_wide @ W_v)
+none_is_square_and_it_runs = out.shape == (1, 5, 2)
+assert none_is_square_and_it_runs
+verdict("square_matrices", not none_is_square_and_it_runs)
+
+# %% [markdown]
+# Only `W_q` and `W_k` share a width, since queries and keys meet in a dot product (lesson 05).
+#
+# **6.** The sizes of the paper. What goes into the last matrix? The heads are 64 wide.
+
+# %%
+layer = nn.MultiheadAttention(512, 8)
+outputs_side_by_side, projections = layer.out_proj.in_features // 64, layer.in_proj_weight.shape[0] // 512
+eight_outputs_three_projections = (outputs_side_by_side, projections) == (8, 3)
+assert eight_outputs_three_projections
+verdict("three_outputs", outputs_side_by_side == 3)
+
+# %% [markdown]
+# Three is the number of projections. The outputs of h **heads** are concatenated (lesson 06).
+#
+# **7.** Count.
+
+# %%
+parameters = {h: sum(p.numel() for p in nn.MultiheadAttention(512, h).parameters()) for h in (1, 2, 8, 16)}
+all_have_the_same_number = set(parameters.values()) == {1_050_624}
+assert all_have_the_same_number
+verdict("heads_are_free", all_have_the_same_number)
+
+# %% [markdown]
+# True of parameters: heads cut the matrices, they do not add any. The tables of weights do grow with h (lesson 06).
+#
+# **8.** In Keras, `key_dim` is the width of **one** head.
+
+# %%
+inner, width = 4 * 256, 256  # all heads together, and x
+keras = 3 * (width * inner + inner) + inner * width + width
+torchs = sum(p.numel() for p in nn.MultiheadAttention(256, 4).parameters())
+four_times_as_large = (keras, torchs) == (1_051_904, 263_168)
+assert four_times_as_large
+verdict("keras_is_torch", keras == torchs)
+
+# %% [markdown]
+# `key_dim=64` would be torch's layer (lesson 06).
+#
+# ### Position
+#
+# | name | claim |
+# |---|---|
+# | `sinusoids_from_0_to_1` | "Sinusoidal positions lie between 0 and 1." |
+# | `nearer_is_more_alike` | "Each distance is consistent: the nearer two positions, the larger their dot product." |
+# | `shift_is_linear` | "PE(pos + k) is a linear function of PE(pos)." |
+# | `residuals_carry_position` | "Residual connections carry position through the layers." |
+
+# %%
+predict(sinusoids_from_0_to_1=None, nearer_is_more_alike=None, shift_is_linear=None, residuals_carry_position=None)
+print("predictions so far:", sum(guess is not None for guess in guesses.values()))
+
+# %% [markdown]
+# **9.** A hundred positions, sixteen wide.
+
+# %%
+table = sinusoidal_positions(100, 16)  # (100, 16)
+they_reach_minus_one = table.min().item() < -0.99
+assert they_reach_minus_one
+verdict("sinusoids_from_0_to_1", not they_reach_minus_one)
+
+# %% [markdown]
+# Sine and cosine lie between −1 and 1 (lesson 09).
+#
+# **10.** All dot products of two positions. Is a diagonal one number? Do the numbers fall from diagonal to diagonal?
+
+# %%
+products = table @ table.T  # (100, 100)
+distance_alone_decides = all((products.diagonal(k) - products[0, k]).abs().max() < 1e-4 for k in range(100))
+but_not_step_by_step_downwards = bool((products[0].diff() > 0.1).any())
+assert distance_alone_decides
+assert but_not_step_by_step_downwards
+verdict("nearer_is_more_alike", not but_not_step_by_step_downwards)
+
+# %% [markdown]
+# The first half is true: only the distance counts. The second is not: the product falls and rises again (lesson 09).
+#
+# **11.** Write each pair (cosine, sine) as one complex number. Is moving on by 7 a multiplication by fixed numbers?
+
+# %%
+frequency = 10000.0 ** -(torch.arange(0, 16, 2, dtype=torch.float64) / 16)  # (8,), radians a step
+hands = torch.exp(1j * torch.arange(1000, dtype=torch.float64)[:, None] * frequency)  # (1000, 8)
+moving_on_is_a_turn = (hands[7:] - hands[:-7] * hands[7]).abs().max().item() < 1e-12
+the_table_is_the_same = torch.allclose(table, torch.stack([hands.imag, hands.real], -1).flatten(1)[:100].float())
+assert moving_on_is_a_turn
+assert the_table_is_the_same
+verdict("shift_is_linear", moving_on_is_a_turn)
+
+# %% [markdown]
+# True: one rotation for each pair. A least-squares fit in float32 misses it, which says something about the fit
+# (lesson 09).
+#
+# **12.** One word at six places, six random attentions, with and without a skip. Take off what all outputs share: how
+# many of the six are then most like their own input?
+
+# %%
+def traced(skip, seed):
+    """How many of six places can be told after six random attentions."""
+    generator = torch.Generator().manual_seed(seed)
+    start = x = torch.randn(1, 64, generator=generator) + torch.randn(6, 64, generator=generator)  # word + place
+    for _ in range(6):
+        W_q, W_k, W_v = torch.randn(3, 64, 64, generator=generator) / 8
+        x = skip * x + F.scaled_dot_product_attention(*(x[None] @ W for W in (W_q, W_k, W_v)))[0]
+    likeness = F.cosine_similarity((x - x.mean(0))[:, None], (start - start.mean(0))[None], dim=-1)  # (6, 6)
+    return (likeness.argmax(1) == torch.arange(6)).sum().item()
+
+
+without, with_skip = (sum(traced(skip, seed) for seed in range(10)) for skip in (0, 1))
+places_are_lost_without = without < 30
+places_come_through_with = with_skip > 50
+assert places_are_lost_without
+assert places_come_through_with
+print("more than 50 of 60 places traced with a skip, fewer than 30 without")
+verdict("residuals_carry_position", places_come_through_with)
+
+# %% [markdown]
+# True. They carry whatever came in, position included; what never came in they cannot carry (lesson 08).
+#
+# ### The whole machine
+#
+# | name | claim |
+# |---|---|
+# | `like_batch_norm` | "The norm in *Add & Norm* works like batch norm." |
+# | `no_inductive_bias` | "Transformers have no inductive bias." |
+# | `always_faster` | "Attention is faster than recurrence." |
+# | `one_makes_t` | "In language modelling, one text of T tokens makes T training samples." |
+
+# %%
+predict(like_batch_norm=None, no_inductive_bias=None, always_faster=None, one_makes_t=None)
+print("predictions so far:", sum(guess is not None for guess in guesses.values()))
+
+# %% [markdown]
+# **13.** Two sentences in a batch. Change the second. Does the first one notice?
+
+# %%
+batch = torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(0))  # (B, D, T)
+louder = batch * torch.tensor([1.0, 10.0])[:, None, None]
+norms = {"batch norm": nn.BatchNorm1d(4), "layer norm": lambda x: F.layer_norm(x.mT, (4,)).mT}
+moved = {name: (norm(louder) - norm(batch))[0].abs().max().item() for name, norm in norms.items()}
+only_batch_norm_hears_the_neighbour = moved["batch norm"] > 0.1 and moved["layer norm"] == 0
+assert only_batch_norm_hears_the_neighbour
+verdict("like_batch_norm", not only_batch_norm_hears_the_neighbour)
+
+# %% [markdown]
+# Layer norm treats every token by itself (lesson 08).
+#
+# **14.** A layer with no bias about connections would be the fully connected one. Compare it with an encoder, neither
+# of them trained: how many of the 120 seatings leave everybody's result alone? And if the same news is told twice, do
+# both tellings get the same answer?
+
+# %%
+told_twice = encoder(torch.cat([x, x])[None])[0]  # (2 T, 4), a length it has never seen
+one_set_of_weights_for_all_places = torch.allclose(told_twice[:T], told_twice[T:], atol=1e-12)
+the_encoder_is_equivariant_untrained = counts["encoder"] == 120 and counts["fully connected"] == 1
+assert one_set_of_weights_for_all_places
+assert the_encoder_is_equivariant_untrained
+verdict("no_inductive_bias", not the_encoder_is_equivariant_untrained)
+
+# %% [markdown]
+# Equivariance, one set of weights for every place and any length, and residuals that make "change nothing" the easy
+# answer: all of that is built in before training. What a Transformer does lack is a bias about **near and far**. So the
+# sentence is true of one kind of bias, and false as it stands.
+#
+# **15.** Textbook attention, with its (T, T) table, against `nn.RNN`, both 64 wide, on the device you have: how many
+# times as fast is attention?
+
+# %%
+import time
+
+recurrent = nn.RNN(64, 64, batch_first=True).requires_grad_(False)
+
+
+def fastest(function, times):
+    """The shortest time of a few calls: others may be using this machine."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+lead = {}
+for length, times in ((128, 20), (512, 10), (2048, 5), (4096, 3)):
+    x_long = torch.randn(1, length, 64)
+    lead[length] = fastest(lambda x=x_long: recurrent(x), times) / fastest(
+        lambda x=x_long: torch.softmax(x @ x.mT / 8, -1) @ x, times)
+
+# %%
+figure, axis = plt.subplots(figsize=(5.4, 3))
+axis.loglog(list(lead), list(lead.values()), "o-")
+axis.axhline(1, color="black", linewidth=0.8)
+axis.set(xlabel="length T", ylabel="time of RNN / time of attention", ylim=(0.05, 50))
+axis.set_xticks(list(lead), list(lead))
+axis.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
+axis.minorticks_off()
+plots.show(figure, "How many times as fast attention is, over the length, both axes logarithmic. Short texts: several "
+                   "times. The curve falls by far more than a factor of three, on the authors' machine below one.")
+faster_on_short_texts = max(lead[128], lead[512]) > 1
+the_lead_is_lost_with_length = lead[4096] < max(lead[128], lead[512]) / 3
+assert faster_on_short_texts
+assert the_lead_is_lost_with_length
+verdict("always_faster", not the_lead_is_lost_with_length)
+
+# %% [markdown]
+# Fewer steps one after the other, but T² products. Where the curves cross depends on the machine, the width and the
+# code (lesson 12). "In parallel" is true at every length; "faster" is not.
+#
+# **16.** A causal reader of words, not trained. The loss of one masked pass, and of T passes over T shorter texts:
+
+# %%
+torch.manual_seed(0)
+writer = Reader(nn.Embedding(16, 32), 16).double().requires_grad_(False)
+text, following = torch.randint(16, (2, 1, 9), generator=torch.Generator().manual_seed(0))
+at_once = F.cross_entropy(writer(text, torch.ones(9, 9).tril().bool())[0], following[0])
+one_by_one = [F.cross_entropy(writer(text[:, :t], torch.ones(t, t).tril().bool())[0, -1:], following[0, t - 1:t])
+              for t in range(1, 10)]
+one_pass_is_t_passes = abs(at_once - sum(one_by_one) / 9).item() < 1e-12
+assert one_pass_is_t_passes
+verdict("one_makes_t", one_pass_is_t_passes)
+
+# %% [markdown]
+# True, to the last digit: that is what the causal mask buys (lesson 12).
+#
+# ### Your score
+
+# %%
+made = {claim: guess for claim, guess in guesses.items() if guess is not None}
+right = [claim for claim, guess in made.items() if guess == verdicts[claim]]
+true_claims = [claim for claim, holds in verdicts.items() if holds]
+four_of_sixteen_are_true = (len(true_claims), len(verdicts)) == (4, 16)
+assert four_of_sixteen_are_true
+print(f"predictions: {len(made)} of {len(verdicts)}, right: {len(right)}")
+print("true as they stand:", ", ".join(true_claims))
+
+# %% [markdown]
+# ## Summary
+#
+# - A layer that mixes positions is a table of who listens to whom, and how strongly. Fully connected: any table, for
+#   one length. Convolution and recurrence: tables with few free numbers.
+# - Those tables are static. Attention works its table out anew for every input: it is dynamic.
+# - Attention heads with weights set by hand are a convolution, exactly.
+# - An attention layer is one step of message passing on the complete graph. A mask takes edges away.
+# - Without positions an encoder is permutation equivariant. It is a bias, and it is worth a lot where it is true.
+# - One class reads sets, series, graphs, pictures and words. What transfers is what two tasks share.
+# - Of sixteen sentences in circulation, four are true as they stand. A few lines of code settle each.
+#
+# **Think about it.** Take a sentence about language models that you have read this week. What would the
+# few lines be that could show it to be false? If you find none, what does the sentence say?
+#
+# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sections 4 (table 1 compares layers by
+# their connections) and 7. Convolution from heads: [Cordonnier et al. 2020](https://arxiv.org/abs/1911.03584). Graphs:
+# [Gilmer et al. 2017](https://arxiv.org/abs/1704.01212), [Dwivedi and Bresson 2021](https://arxiv.org/abs/2012.09699).
+# Relations as biases: [Battaglia et al. 2018](https://arxiv.org/abs/1806.01261).
+#
+# **Next.** Weights that others have trained, in your own code: lesson 15.
