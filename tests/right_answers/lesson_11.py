@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.positions import sinusoidal_positions
 from course_lib.transformer import EncoderLayer
 from course_lib.wires import FeedForward
 
@@ -172,6 +173,44 @@ class PrefixByPrefix(PositionsByLoop):
         return torch.cat([whole(src, tgt[:, : t + 1])[:, -1:] for t in range(tgt.shape[1])], 1)
 
 
+class InTwoMethods(GivenWhole):
+    """Encode, then decode; masks spelled out for every query; the course's own positions."""
+
+    def enter(self, ids, table):
+        x = table(ids).mul(self.d_model**0.5)
+        return self.dropout(x + sinusoidal_positions(ids.shape[1], self.d_model).to(x))
+
+    def encode(self, src):
+        x = self.enter(src, self.src_embed)
+        seen = (src != self.pad_id)[:, None].expand(-1, src.shape[1], -1)  # (B, Ts, Ts)
+        for layer in self.encoder:
+            x = layer(x, seen)
+        return x
+
+    def decode(self, memory, src, tgt):
+        x, B, T = self.enter(tgt, self.tgt_embed), *tgt.shape
+        seen = torch.ones(B, T, T, dtype=torch.bool, device=tgt.device).tril() & (tgt != self.pad_id)[:, None]
+        source = (src != self.pad_id)[:, None].expand(-1, T, -1)  # (B, Tt, Ts)
+        for layer in self.decoder:
+            x = layer(x, memory, seen, source)
+        return x
+
+    def forward(self, src, tgt):
+        return self.out(self.decode(self.encode(src), src, tgt))
+
+
+class SentenceAfterSentence(PositionsByLoop):
+    """A loop over the batch. The padding stays where it is."""
+
+    def forward(self, src, tgt):
+        whole = super().forward
+        return torch.cat([whole(src[b : b + 1], tgt[b : b + 1]) for b in range(len(src))])
+
+
+def stacked(labels, bos_id):
+    return torch.stack([torch.cat([row.new_tensor([bos_id]), row[:-1]]) for row in labels])
+
+
 def shifted_by_loop(labels, bos_id):
     out = labels.clone()
     for t in range(labels.shape[1] - 1, 0, -1):
@@ -253,6 +292,16 @@ def greedy_one_sentence_at_a_time(model, src, bos_id, eos_id, max_len, pad_id=0)
                 break
         rows.append(ys[0])
     return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+
+
+def greedy_with_a_mask(model, src, bos_id, eos_id, max_len, pad_id=0):
+    ys = torch.full((len(src), 1), bos_id, dtype=torch.long, device=src.device)
+    open_ = torch.ones(len(src), dtype=torch.bool, device=src.device)
+    while open_.any() and ys.shape[1] < max_len:
+        best = model(src, ys)[:, -1].argmax(dim=1)
+        ys = torch.cat([ys, torch.where(open_, best, pad_id)[:, None]], dim=1)
+        open_ = open_ & (best != eos_id)
+    return ys
 
 
 def greedy_with_lists(model, src, bos_id, eos_id, max_len, pad_id=0):
@@ -368,8 +417,11 @@ RIGHT_ANSWERS = {
         "positions by a loop": PositionsByLoop,
         "one-hot rows": OneHot,
         "prefix by prefix": PrefixByPrefix,
+        "in two methods": InTwoMethods,
+        "sentence after sentence": SentenceAfterSentence,
     },
-    "shift_right": {"a loop": shifted_by_loop, "rolled": rolled, "padded": padded, "filled": filled},
+    "shift_right": {"a loop": shifted_by_loop, "rolled": rolled, "padded": padded, "filled": filled,
+                    "stacked": stacked},
     "masked_cross_entropy": {
         "by hand": loss_by_hand,
         "of those that count": loss_of_those_that_count,
@@ -382,6 +434,7 @@ RIGHT_ANSWERS = {
         "one sentence at a time": greedy_one_sentence_at_a_time,
         "with lists": greedy_with_lists,
         "mended afterwards": greedy_mended_afterwards,
+        "with a mask": greedy_with_a_mask,
     },
     "beam_search": {
         "with a heap": beam_with_a_heap,
