@@ -633,7 +633,7 @@ if MINILM:
 
 # %% tags=["nbval-ignore-output"]
 if MINILM:
-    figure, axes = plt.subplots(2, 2, figsize=(13, 7), layout="tight")
+    figure, axes = plt.subplots(2, 2, figsize=(13, 7), layout="constrained")
     for axis, table, name in zip(axes.flat, looks, NAMES, strict=True):
         plots.heat_map(axis, table, [f"layer {i}" for i in range(1, 7)], range(1, 13), f"weight on {name}", limit=1.0)
         axis.set_xlabel("head")
@@ -688,7 +688,7 @@ if MINILM:
     ids = tokenizer.encode("the kitten saw the dog and the dog saw the kitten").ids
     names = [tokenizer.id_to_token(i) for i in ids]
     patterns = torch.cat(list(attention_patterns(model, torch.tensor([ids])).values()))  # (layers, H, T, T)
-    figure, axes = plt.subplots(1, 3, figsize=(17, 6.2), layout="tight")
+    figure, axes = plt.subplots(1, 3, figsize=(17, 6.2), layout="constrained")
     for axis, layer, head in zip(axes, (0, 1, 2), (2, 8, 9), strict=True):
         plots.heat_map(axis, patterns[layer, head], names, names, f"layer {layer + 1}, head {head + 1}", limit=1.0)
         axis.set(xlabel="is asked", ylabel="asks")
@@ -870,7 +870,7 @@ q, k = torch.randn(2, 16, generator=generator)
 waves = mine("sinusoidal_positions")(12, 16)  # (12, 16)
 added = (q + waves) @ (k + waves).T / 16**0.5  # (12, 12)
 rotated = rope(q.expand(12, 16)) @ rope(k.expand(12, 16)).T / 16**0.5  # (12, 12)
-figure, axes = plt.subplots(1, 2, figsize=(12, 5.6), layout="tight")
+figure, axes = plt.subplots(1, 2, figsize=(12, 5.6), layout="constrained")
 for axis, scores, name in zip(axes, (added, rotated), ("sinusoids added", "RoPE"), strict=True):
     plots.heat_map(axis, scores, range(12), range(12), name)
     axis.set(xlabel="place of the key", ylabel="place of the query")
@@ -1396,7 +1396,7 @@ if SMOLLM2:
 
 # %% tags=["nbval-ignore-output"]
 if SMOLLM2:
-    figure, axes = plt.subplots(2, 1, figsize=(11, 6), layout="tight")
+    figure, axes = plt.subplots(2, 1, figsize=(11, 6), layout="constrained")
     for axis, table, name in zip(axes, (on_first, on_france), ("The", " France"), strict=True):
         plots.heat_map(axis, table.T, range(1, 10), range(1, 31), f"how much ' is' looks at '{name}'", numbers=False,
                        limit=1.0)
