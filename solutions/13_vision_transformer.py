@@ -778,7 +778,7 @@ plots.show(figure, "Accuracy of a CNN with 300 training pictures: best on whole 
 # %% [markdown] name="attention-maps"
 # ## Where does it look?
 #
-# The row of the class token says how much of each patch goes into the answer. `attention_patterns` from lesson 06 works
+# The row of the class token says how much of each patch goes into the answer. `attention_patterns` from lesson 10 works
 # it out for all heads. **Predict:** does it look at ink, or at paper?
 
 # %%
@@ -1142,8 +1142,8 @@ def drawing_error(model, canvas, word, cell):
 torch.manual_seed(0)
 show_me = ShowMe()
 optimizer = torch.optim.AdamW(show_me.parameters(), lr=3e-3)
-schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=500, pct_start=0.2, cycle_momentum=False)
-fit(show_me, drawing_error, (canvases(*training, 64, seed) for seed in range(500)), optimizer, schedule)
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=800, pct_start=0.2, cycle_momentum=False)
+fit(show_me, drawing_error, (canvases(*training, 64, seed) for seed in range(800)), optimizer, schedule)
 sum(p.numel() for p in show_me.parameters())
 
 # %% [markdown]
