@@ -7,6 +7,7 @@ from torch import nn
 from course_lib import vision
 from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise, random_weights
+from course_lib.checks.lesson_10 import torch_layer
 from course_lib.transformer import EncoderLayer
 
 REFUSALS = ("ValueError", "AssertionError", "RuntimeError")
@@ -587,17 +588,10 @@ def torch_vit(w, build, images):
     size, p, C, _, d_model, num_heads, d_ff, num_layers, *dropout = build
     dropped = float(dropout == [1.0])  # dropout 1.0 is only ever asked for in train mode
     x = F.dropout(strided_convolution(w, (size, p, C, d_model), images, "embed."), dropped)
-    with torch.device("meta"):  # its own weights are never used
-        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropped, batch_first=True)  # in train mode
     for i in range(num_layers):
         at = f"layers.{i}."
-        theirs = {f"self_attn.in_proj_{of}": torch.cat([w[f"{at}self_attn.W_{j}.{of}"] for j in "qkv"])
-                  for of in ("weight", "bias")}
-        for of in ("weight", "bias"):
-            theirs |= {f"self_attn.out_proj.{of}": w[f"{at}self_attn.W_o.{of}"]}
-            theirs |= {f"linear{j}.{of}": w[f"{at}ff.linear{j}.{of}"] for j in (1, 2)}
-            theirs |= {f"norm{j}.{of}": w[f"{at}norm{j}.{of}"] for j in (1, 2)}
-        x = torch.func.functional_call(layer, theirs, (x,))
+        own = {name.removeprefix(at): value for name, value in w.items() if name.startswith(at)}
+        x = torch_layer(own, (d_model, num_heads, d_ff, *dropout), x)
     return F.linear(x[:, 0], w["head.weight"], w["head.bias"])
 
 
