@@ -14,9 +14,12 @@ import torch
 from course_lib import check
 from course_lib.checks import EXERCISES, asking
 from course_lib.checks.asking import ask
+from course_lib.checks.comparing import compare
 from course_lib.checks.diagnosing import property_holds
 from course_lib.checks.exercise import mistake_name
+from course_lib.checks.judging import judge
 from tests.right_answers import RIGHT_ANSWERS
+from tests.right_answers.lesson_06 import Packed
 from tests.table_of_checks import row
 
 MISTAKES = [(name, mistake) for name, exercise in EXERCISES.items() for mistake in exercise.mistakes]
@@ -26,7 +29,16 @@ name_of = lambda value: value if isinstance(value, str) else mistake_name(value)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_course_s_own_implementation_is_right(name):
     """A stand-in that its own check rejects would teach the error."""
-    assert check(EXERCISES[name].verified, name).passed
+    verdict = judge(EXERCISES[name], EXERCISES[name].verified)
+    assert verdict.status == "right", verdict.failure
+
+
+def test_a_stand_in_that_is_checked_is_not_called_the_learner_s_own():
+    """A lesson rebinds the name: the check cell alone, run again after a wrong answer, would say that it is right."""
+    reweight = check(lambda x: x, "reweight").verified
+    result = check(reweight)
+    assert result.passed and "this is the course's own, which stands in for yours" in result.message
+    assert "Later cells" not in result.message
 
 
 @pytest.mark.parametrize(("name", "style"), [(n, style) for n, styles in RIGHT_ANSWERS.items() for style in styles])
@@ -136,6 +148,18 @@ def test_what_no_value_shows_is_found_and_said(answer, mistake, words):
     assert words in result.message
 
 
+def test_of_an_error_the_card_says_in_which_line_it_was_raised():
+    """A learner who reads only the message looks for the line in twenty of them."""
+
+    def reweight(x):
+        scores = x @ x.T
+        weights = torch.softmax(scores, -1)
+        return weights @ x.T
+
+    message = check(reweight).message
+    assert "It raised RuntimeError: " in message and ", `return weights @ x.T`)" in message
+
+
 def test_an_answer_that_never_ends_is_stopped_and_told_so(monkeypatch):
     """A notebook that hangs until somebody finds the stop button; even where every Exception is caught."""
     monkeypatch.setattr(asking, "SECONDS", 0.3)
@@ -163,6 +187,98 @@ def test_a_tensor_that_says_it_equals_everything_does_not(recwarn):
 
     result = check(lambda x: torch.zeros(len(x), x.shape[1]).as_subclass(Agreeable), "reweight")
     assert not result.passed and "expected" in result.message
+
+
+def test_a_result_that_is_too_large_to_copy_is_not_copied():
+    """A tensor of 10**12 numbers that was expanded from one takes no memory until somebody copies it."""
+    result = check(lambda x: torch.zeros(1).expand(10**6, 10**6), "reweight")
+    assert not result.passed and "its result has 1,000,000,000,000 numbers" in result.message
+
+
+def test_of_what_an_answer_prints_the_beginning_is_kept():
+    """Printing in an endless loop filled the memory."""
+
+    def chatty(x):
+        for _ in range(300):
+            print("word " * 100_000)
+        return x
+
+    assert len(asking.ask(chatty, asking.Call((torch.ones(1),))).printed) == asking.LETTERS
+
+
+def test_a_right_gradient_of_a_large_result_is_right():
+    """In float32 the mix of many outputs is off by more than the tolerance, and a right answer cut gradients."""
+    x = torch.randn(300, 400, generator=torch.Generator().manual_seed(0))
+    call = asking.Call((x,), gradients=True)
+    single, double = ask(torch.sin, call), ask(torch.sin, call.in_float64())
+    assert compare(double, single, call) is None
+
+
+class Unscaled(Packed):
+    def mixed(self, q, k, v, mask):
+        return super().mixed(q * q.shape[-1] ** 0.5, k, v, mask)
+
+
+class ScaledByTheModel(Packed):
+    def mixed(self, q, k, v, mask):
+        return super().mixed(q / self.heads**0.5, k, v, mask)
+
+
+class MaskUpsideDown(Packed):
+    def mixed(self, q, k, v, mask):
+        return super().mixed(q, k, v, None if mask is None else ~mask)
+
+
+class OverTheQueries(Packed):
+    def mixed(self, q, k, v, mask):
+        return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -2) @ v
+
+
+class HeadsNotTransposed(Packed):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.project(query, key, value)
+        mixed = self.mixed(q, k, v, None if mask is None or mask.dim() == 2 else mask)
+        return self.out(mixed.reshape(query.shape))
+
+
+class WithoutTheLastLayer(Packed):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.project(query, key, value)
+        mask = mask if mask is None or mask.dim() == 2 else mask[:, None]
+        return self.mixed(q, k, v, mask).transpose(1, 2).flatten(2)
+
+
+class NothingLearned(torch.nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        assert d_model % num_heads == 0
+        self.heads = num_heads
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
+        mask = mask if mask is None or mask.dim() == 2 else mask[:, None]
+        return Packed.mixed(self, q, k, v, mask).transpose(1, 2).flatten(2)
+
+
+class CutsTheKeys(Packed):
+    def mixed(self, q, k, v, mask):
+        return super().mixed(q, k.detach(), v, mask)
+
+
+class OneLayerForKeysAndValues(Packed):
+    def project(self, query, key, value):
+        q, k, _ = super().project(query, key, value)
+        _, as_key, _ = super().project(query, value, value)
+        return q, k, as_key
+
+
+@pytest.mark.parametrize("wrong", [Unscaled, ScaledByTheModel, MaskUpsideDown, OverTheQueries, HeadsNotTransposed,
+                                   WithoutTheLastLayer, NothingLearned, CutsTheKeys, OneLayerForKeysAndValues])
+def test_weights_of_other_names_do_not_make_a_wrong_attention_right(wrong):
+    """What cannot be compared number by number would pass by its shape."""
+    assert check(Packed, "MultiHeadAttention").passed
+    result = check(wrong, "MultiHeadAttention")
+    assert result.mistake == "missing-weight" and "no registered parameter named W_q.weight" in result.message
 
 
 def test_of_two_results_the_card_says_which_one_is_wrong():

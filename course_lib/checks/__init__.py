@@ -13,6 +13,8 @@ from course_lib.checks.kept import keep, recall
 from course_lib.checks.result import Result
 
 LESSONS = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
+_THE_COURSE_S_OWN = ("right, but this is the course's own, which stands in for yours. To check your answer, run the "
+                     "cell that defines it again, and then this one.")
 _times_in_a_row = {}  # exercise: what was wrong, and how many checks in a row have shown it
 EXERCISES = {e.name: e for lesson in LESSONS for e in import_module(f"{__name__}.{lesson}").EXERCISES}
 
@@ -33,16 +35,24 @@ def check(answer, name=None):
         result = _refused(_no_such_exercise(name), None)
     elif not callable(answer) or inspect.isclass(answer) != inspect.isclass(exercise.verified):
         result = _refused(_wrong_kind(exercise, answer), exercise.verified)
+    elif answer is exercise.verified:
+        result = Result("right", None, [("", f"✓ {name}: {_THE_COURSE_S_OWN}")], answer)
     else:
-        verdict = judge(exercise, answer)
-        right = verdict.status == "right"
-        if right:
-            keep(name, answer)
-        rows = card_rows(verdict, hints(exercise)[: _times_again(verdict)])
-        result = Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
-        solved.note(name, verdict.status)
+        result = _judged(exercise, answer)
     result.show()
     return result
+
+
+def _judged(exercise, answer):
+    """The Result for an answer of the right kind; what is right is kept, and how it ended is noted."""
+    verdict = judge(exercise, answer)
+    right = verdict.status == "right"
+    if right:
+        keep(exercise.name, answer)
+    again = _times_again(verdict)
+    rows = card_rows(verdict, hints(exercise)[:again] if again else ())
+    solved.note(exercise.name, verdict.status)
+    return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
 
 
 def progress():
@@ -71,8 +81,11 @@ def mine(name):
         says = f"the course's own, until yours is right in {lesson}" if own is None else "your own, from " + lesson
     except Exception as error:  # whatever the kept code does
         own, says = None, f"the course's own, since yours cannot be run ({type(error).__name__}: {error})"
-    if own is not None and judge(exercise, own).status != "right":
+    verdict = own and judge(exercise, own)
+    if verdict and verdict.status != "right":
         own, says = None, f"the course's own, since yours needs another cell of {lesson}: put all of it into one cell"
+    elif verdict and verdict.other_layout:
+        own, says = None, "the course's own, since later lessons load weights by its names, and yours has others"
     print(f"{name}: {says}.")
     return own or exercise.verified
 

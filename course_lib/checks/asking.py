@@ -6,17 +6,23 @@ data and so is a Reply: an answer in another process can be asked the same way.
 
 import contextlib
 import copy
+import inspect
 import io
+import linecache
 import random
+import traceback
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from course_lib.checks.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
+from course_lib.checks.identities import fill_with_identities
 from course_lib.checks.time_limit import TookTooLong, time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
+NUMBERS = 10**7  # in one result: an expanded tensor costs nothing until it is copied
+LETTERS = 10_000  # of what an answer prints
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,7 @@ class Call:
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
+    layout: str = ""  # instead of by name, identities go into all weights, packed so
     train: bool = False
     seed: int = 0  # of torch's random state, for what is drawn at random
 
@@ -63,6 +70,7 @@ class Reply:
     parameters: tuple = ()  # names of a module's registered parameters
     error: tuple | None = None  # (type, message)
     printed: str = ""
+    where: str = ""  # the line of the answer that raised the error
 
 
 def ask(candidate, call):
@@ -74,14 +82,15 @@ def ask(candidate, call):
     # A copy of each leaf goes in: writing into it is then seen as a change of the argument, not as a torch error.
     handed = tuple(a.clone(memory_format=torch.preserve_format) if i in leaves else a for i, a in enumerate(args))
     parameters = ()
-    stdout = io.StringIO()
+    stdout = _Beginning()
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
             with time_limit(SECONDS):
                 if call.build is not None:
                     candidate = _build(candidate, call)
                     parameters = tuple(name for name, _ in candidate.named_parameters())
-                    leaves |= {n: p for n, p in candidate.named_parameters() if call.gradients and n in call.weights}
+                    leaves |= {n: p for n, p in candidate.named_parameters()
+                               if call.gradients and (n in call.weights or call.layout)}
                 with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
                     outputs, form = _sorted(candidate(*handed))
                     if call.twice:
@@ -91,13 +100,25 @@ def ask(candidate, call):
                 gradients = _gradients(outputs, leaves) if call.gradients else None
         except (Exception, SystemExit, TookTooLong) as error:
             return Reply(error=(type(error).__name__, _one_line(error)), parameters=parameters,
-                         printed=stdout.getvalue())
+                         printed=stdout.getvalue(), where=_where(error, candidate))
     return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in handed),
                  gradients, parameters, None, stdout.getvalue())
 
 
 class NoOutput(Exception):
     """An answer gave no tensor to look at."""
+
+
+class TooLarge(Exception):
+    """A result has more numbers than anybody asked for."""
+
+
+class _Beginning(io.StringIO):
+    """Keeps the beginning of what is printed."""
+
+    def write(self, text):
+        super().write(text[: max(0, LETTERS - self.tell())])
+        return len(text)
 
 
 class UnregisteredWeight(AttributeError):
@@ -107,6 +128,9 @@ class UnregisteredWeight(AttributeError):
 def _build(cls, call):
     """Construct the module, hand it our weights by name, and set its mode."""
     module = cls(*call.build).to(call.dtype)
+    if call.layout:
+        fill_with_identities(module, *call.build[:2], call.layout)
+        return module.train(call.train)
     own = dict(module.named_parameters())
     for name, weight in (call.weights or {}).items():
         if name not in own:
@@ -123,7 +147,7 @@ def _gradients(outputs, leaves):
     outputs = [t for t in outputs if t.requires_grad]
     if not outputs:
         return dict.fromkeys(leaves)
-    total = sum((t * _uneven(t)).sum() for t in outputs)
+    total = sum((t * _uneven(t).to(t.dtype)).sum() for t in outputs)
     found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
     return dict(zip(leaves, found, strict=True))
 
@@ -143,7 +167,7 @@ def _after_writing_over(second, first):
 
 
 def _uneven(t):
-    return torch.arange(t.numel(), dtype=t.dtype).mul(1.7).add(0.3).cos().reshape(t.shape)
+    return torch.arange(t.numel(), dtype=torch.float64).mul(1.7).add(0.3).cos().reshape(t.shape)
 
 
 def _sorted(returned):
@@ -174,10 +198,12 @@ def _read(returned):
 
 def _plain(tensor):
     """The numbers of a tensor, without what a subclass makes of comparing or printing them."""
-    if type(tensor) is torch.Tensor:
-        return tensor
-    with torch._C.DisableTorchFunctionSubclass():
-        return tensor.as_subclass(torch.Tensor)
+    if type(tensor) is not torch.Tensor:
+        with torch._C.DisableTorchFunctionSubclass():
+            tensor = tensor.as_subclass(torch.Tensor)
+    if tensor.numel() > NUMBERS:
+        raise TooLarge(f"its result has {tensor.numel():,} numbers, in shape {tuple(tensor.shape)}")
+    return tensor
 
 
 def _is_list_of_integers(value):
@@ -228,3 +254,12 @@ def _detached(value):
 
 def _one_line(error):
     return " ".join(str(error).split())
+
+
+def _where(error, candidate):
+    """The last line of the answer's own file, or cell, that an error came through: "line 3, `scores = q @ k`"."""
+    of = vars(type(candidate)).values() if isinstance(candidate, torch.nn.Module) else [candidate]
+    own = {f.__code__.co_filename for f in of if inspect.isfunction(f)}
+    lines = [(n, linecache.getline(frame.f_code.co_filename, n).strip())
+             for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename in own]
+    return f"line {lines[-1][0]}, `{lines[-1][1]}`" if lines and lines[-1][1] else ""

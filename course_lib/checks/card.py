@@ -63,7 +63,7 @@ def _failure_rows(verdict: Verdict):
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
         expected = _outputs(failure.truth, failure.call.dtype).replace("nan", "any finite number")
         rows += [("Expected", expected), ("Got", _outputs(failure.reply))]
-    rows += [("What failed", _fill_in(failure.says, names))]
+    rows += [("What failed", failure.says if failure.kind == "error" else _fill_in(failure.says, names))]
     if failure.index is not None and any(t.is_floating_point() for t in failure.truth.outputs):
         rows += [("Allowed", f"a relative error of {tolerance(failure.call):.1e}")]
     if failure.reply.printed.strip():

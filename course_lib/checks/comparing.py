@@ -49,7 +49,8 @@ def compare(true, reply, call):
         if reply.error[0] == "TookTooLong":
             says = f"It was stopped: {reply.error[1]}. Is there a loop that never ends?"
             return failure("time", says, cause="endless")
-        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}")
+        where = f" (in {reply.where})" if reply.where else ""
+        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}{where}")
     if reply.form != true.form:
         return _wrong_form(failure, true, reply)
     if len(reply.outputs) != len(true.outputs):

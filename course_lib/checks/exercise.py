@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 
 from course_lib.checks.asking import Call, Reply, ask
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """What "right" means for one exercise.
 
@@ -32,6 +33,7 @@ class Exercise:
     square_size: tuple = ()  # a size whose square root is exact, for judging in float64
     build: Callable | None = None  # build(*size) -> constructor arguments
     calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
+    any_layout: bool = False  # four square matrices, which an answer may call and pack as it likes
 
     @property
     def mistake_names(self):
@@ -49,6 +51,7 @@ def argument_names(exercise):
     return [name for name in inspect.signature(of).parameters if name != "self"]
 
 
+@lru_cache(maxsize=128)
 def questions(exercise, seed=0):
     """All calls of an exercise, the smallest and plainest first; the random ones follow from the seed."""
     generator = torch.Generator().manual_seed(seed)
@@ -80,6 +83,7 @@ def random_weights(module, generator):
             for name, p in module.named_parameters()}
 
 
+@lru_cache(maxsize=4096)  # a class is graded with the same questions
 def truth(exercise, call):
     """The oracle's reply, computed in float64. NaN in it stands for "any finite number is right"."""
     if call.must_raise:

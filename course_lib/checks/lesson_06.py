@@ -750,6 +750,7 @@ EXERCISES = (
         make=make,
         build=build,
         calls=more_calls,
+        any_layout=True,
         mistakes=MISTAKES,
         properties=(
             ("With the same value everywhere, that value should come through: the weights do not sum to one.",

@@ -153,6 +153,85 @@ class EmptyRowsAreZero(Given):
         return self.W_o(torch.cat(tuple(torch.softmax(scores, -1).nan_to_num() @ parts[2]), -1))
 
 
+class Packed(nn.Module):
+    """One linear layer for all three projections, other names, no bias at the end."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        assert d_model % num_heads == 0
+        self.heads = num_heads
+        self.into = nn.Linear(d_model, 3 * d_model)
+        self.out = nn.Linear(d_model, d_model, bias=False)
+
+    def project(self, query, key, value):
+        of_q, of_k, of_v = self.into.weight.chunk(3)
+        b_q, b_k, b_v = self.into.bias.chunk(3)
+        return (F.linear(x, w, b).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                for x, w, b in ((query, of_q, b_q), (key, of_k, b_k), (value, of_v, b_v)))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.project(query, key, value)
+        return self.out(self.mixed(q, k, v, batched(mask)).transpose(1, 2).flatten(2))
+
+    def mixed(self, q, k, v, mask):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -1e9), -1) @ v
+
+
+class PackedHeadByHead(Packed):
+    """One linear layer, of which each head has its query, key and value rows side by side."""
+
+    def project(self, query, key, value):
+        all_three = [self.into(x).unflatten(-1, (self.heads, 3, -1)).transpose(1, 2) for x in (query, key, value)]
+        return (x[:, :, :, i] for i, x in enumerate(all_three))
+
+
+class EinsumWeights(nn.Module):
+    """Weights with an axis for the heads, multiplied by einsum."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        d_head, rest = divmod(d_model, num_heads)
+        if rest:
+            raise ValueError("the heads have to divide d_model")
+        self.wq, self.wk, self.wv = (nn.Parameter(torch.randn(num_heads, d_model, d_head) / d_model**0.5)
+                                     for _ in range(3))
+        self.bq = nn.Parameter(torch.zeros(num_heads, 1, d_head))
+        self.wo = nn.Parameter(torch.randn(num_heads, d_head, d_model) / d_model**0.5)
+
+    def forward(self, query, key, value, mask=None):
+        q = torch.einsum("btd,hde->bhte", query, self.wq) + self.bq
+        k, v = torch.einsum("btd,hde->bhte", key, self.wk), torch.einsum("btd,hde->bhte", value, self.wv)
+        scores = torch.einsum("bhie,bhje->bhij", q, k) / q.shape[-1] ** 0.5
+        scores = scores if mask is None else torch.where(batched(mask), scores, -1e9)
+        return torch.einsum("bhij,bhje,hed->bid", scores.softmax(-1), v, self.wo)
+
+
+class OneHead(nn.Module):
+    """A single head, with layers of its own."""
+
+    def __init__(self, d_model, d_head):
+        super().__init__()
+        self.ask, self.offer, self.give = (nn.Linear(d_model, d_head) for _ in range(3))
+
+    def forward(self, query, key, value, mask=None):
+        scores = self.ask(query) @ self.offer(key).mT / self.ask.out_features**0.5
+        return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -1e9), -1) @ self.give(value)
+
+
+class ListOfHeads(nn.Module):
+    """A module for each head, and their results side by side."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        assert d_model % num_heads == 0
+        self.heads = nn.ModuleList(OneHead(d_model, d_model // num_heads) for _ in range(num_heads))
+        self.together = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        return self.together(torch.cat([head(query, key, value, mask) for head in self.heads], -1))
+
+
 RIGHT_ANSWERS = {
     "MultiHeadAttention": {
         "loops": Loops,
@@ -164,5 +243,9 @@ RIGHT_ANSWERS = {
         "built-in": BuiltIn,
         "keys without bias": KeysWithoutBias,
         "empty rows are zero": EmptyRowsAreZero,
+        "packed, with other names": Packed,
+        "packed head by head": PackedHeadByHead,
+        "weights with an axis for heads": EinsumWeights,
+        "a module for each head": ListOfHeads,
     },
 }
