@@ -18,11 +18,12 @@ def source_and_stub(module, name, where):
             if ast.get_docstring(node) is None:
                 raise LessonError(f"{where}: {module}.{name} has no docstring, and the docstring is the exercise")
             lines = text.splitlines()
-            return _dedented(lines, node), "\n".join(_stub_lines(lines, node))
+            return dedented(lines, node), "\n".join(_stub_lines(lines, node))
     raise LessonError(f"{where}: {module} has no function or class named {name}")
 
 
-def _dedented(lines, node):
+def dedented(lines, node):
+    """The text of a definition, its decorators included."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     return "\n".join(lines[first - 1 : node.end_lineno])
 

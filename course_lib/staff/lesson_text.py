@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import jupytext
-
 ROOT = Path(__file__).parents[2]
 SOLUTIONS, LESSONS = ROOT / "solutions", ROOT / "lessons"
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
@@ -57,6 +55,8 @@ def lesson_stems(folder=SOLUTIONS):
 
 def read_lesson(stem, folder=SOLUTIONS):
     """Parse one text; a text that is no lesson is a LessonError."""
+    import jupytext  # it takes seconds to import, and only this needs it
+
     path = folder / f"{stem}.py"
     try:
         text = path.read_text(encoding="utf-8")

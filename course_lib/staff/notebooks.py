@@ -68,7 +68,7 @@ def code_fingerprint(notebook, number):
     Comments and layout of course_lib do not count. Of the checks, the engine and the lesson's own modules count.
     """
     cells = [c.source for c in notebook.cells if c.cell_type == "code"]
-    files = _imported(ast.parse("\n".join(_without_magics(c) for c in cells)))
+    files = _imported(ast.parse("\n".join(without_magics(c) for c in cells)))
     files |= set((ROOT / "course_lib" / "checks").glob(f"lesson_{number}*.py"))
     waiting, seen = sorted(f for f in files if f.exists()), set()
     while waiting:
@@ -97,7 +97,8 @@ def _files(name):
     return [path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.exists()]
 
 
-def _without_magics(source):
+def without_magics(source):
+    """The source of a cell as plain Python."""
     return "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
 
 

@@ -1,0 +1,127 @@
+"""How long grading takes, beside nbgrader on the same submissions (an extra: pip install -e ".[nbgrader]").
+
+    python -m course_lib.staff.grade.bench [--students 200] [--nbgrader 10]
+
+A student hands in four small exercises, one answer in four of them wrong. Counted is the CPU time of the command with
+all its processes; nbgrader's is for fewer students, and both are given per submission.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.nbgrader_export import CONFIG, TEST, role, with_regions
+
+ANSWERS = {
+    "reweight": ("def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x",
+                 "def reweight(x):\n    return torch.softmax(x @ x.T / x.shape[1] ** 0.5, -1) @ x"),
+    "causal_mask": ("def causal_mask(T):\n    return torch.ones(T, T).tril().bool()",
+                    "def causal_mask(T):\n    return torch.ones(T, T).triu().bool()"),
+    "shift_right": ("def shift_right(labels, bos_id):\n"
+                    "    return torch.cat([torch.full_like(labels[:, :1], bos_id), labels[:, :-1]], 1)",
+                    "def shift_right(labels, bos_id):\n    return labels"),
+    "dot_product_attention": ("def dot_product_attention(query, inputs):\n"
+                              "    return torch.softmax(inputs @ query, 0) @ inputs",
+                              "def dot_product_attention(query, inputs):\n"
+                              "    return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs"),
+}
+
+
+def main(arguments=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--students", type=int, default=200)
+    parser.add_argument("--nbgrader", type=int, default=10, metavar="STUDENTS", help="0 leaves nbgrader out")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        ours = _ours(Path(folder), options.students)
+        theirs = _nbgrader(Path(folder), options.nbgrader) if options.nbgrader else None
+    print(f"\nisolation {ours.pop('isolation')}, {os.cpu_count()} cores\n")
+    print("| grader | submissions | wall s | CPU s | CPU ms a submission | a minute |\n|---|---|---|---|---|---|")
+    for name, found in (("this one", ours), ("nbgrader", theirs)):
+        if found:
+            n, wall, cpu = found["students"], found["wall"], found["cpu"]
+            print(f"| {name} | {n} | {wall:.1f} | {cpu:.1f} | {1000 * cpu / n:.0f} | {60 * n / wall:.0f} |")
+    if theirs:
+        ratio = theirs["cpu"] / theirs["students"] / (ours["cpu"] / ours["students"])
+        print(f"\nnbgrader takes {ratio:.0f} times the CPU time.")
+
+
+def submission(student):
+    """The cells of one student: the set-up, then an answer to each exercise."""
+    chance = random.Random(student)
+    return ["import torch", *(answers[chance.random() < 0.25] for answers in ANSWERS.values())]
+
+
+def _ours(folder, students):
+    handed_in = folder / "submissions"
+    handed_in.mkdir()
+    for student in range(students):
+        cells = [_cell(source) for source in submission(student)]
+        (handed_in / f"student{student:05d}.ipynb").write_text(_notebook(cells))
+    found = _measured([sys.executable, "-m", "course_lib.staff.grade", str(handed_in), "-o", str(folder / "report"),
+                       "--exercises", ",".join(ANSWERS)], ROOT)
+    return found | {"students": students, "isolation": found["said"].splitlines()[0].split()[1].rstrip(":")}
+
+
+def _nbgrader(folder, students):
+    """nbgrader's autograde of the same answers; None where it is not installed."""
+    program = shutil.which("nbgrader", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if program is None:
+        print('nbgrader is not installed: pip install -e ".[nbgrader]" puts it beside this grader.')
+        return None
+    course = folder / "course"
+    (course / "source" / "four").mkdir(parents=True)
+    (course / "nbgrader_config.py").write_text(CONFIG)
+    cells = [_cell("import torch")]
+    for name, (right, _) in ANSWERS.items():
+        cells.append(_cell(with_regions(right), name, solution=True))
+        cells.append(_cell(TEST.format(name=name), f"test-{name}", grade=True, locked=True, points=1))
+    (course / "source" / "four" / "four.ipynb").write_text(_notebook(cells))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([program, "generate_assignment", "four"], cwd=course, check=True, capture_output=True,
+                   env=environment)
+    released = json.loads((course / "release" / "four" / "four.ipynb").read_text())
+    for student in range(students):
+        answers = iter(submission(student)[1:])
+        for cell in released["cells"]:
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                cell["source"] = next(answers)
+        place = course / "submitted" / f"student{student:05d}" / "four"
+        place.mkdir(parents=True)
+        (place / "four.ipynb").write_text(json.dumps(released))
+    return _measured([program, "autograde", "four"], course, environment) | {"students": students}
+
+
+def _cell(source, grade_id=None, **of_role):
+    metadata = {"nbgrader": role(grade_id, **of_role)} if grade_id else {}
+    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], "execution_count": None}
+
+
+def _notebook(cells):
+    cells = [cell | {"id": f"cell{i}"} for i, cell in enumerate(cells)]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+
+
+def _measured(command, folder, environment=None):
+    """Wall and CPU seconds of a command with all it has started."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"bench: {' '.join(command[:4])} failed: {(done.stderr.strip().splitlines() or [done.stdout])[-1]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall": time.monotonic() - began, "cpu": cpu, "said": done.stdout}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,350 @@
+"""The judge's side of a worker: start it, speak with a child, and end what hangs, from outside."""
+
+import contextlib
+import copy
+import inspect
+import itertools
+import json
+import math
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+import course_lib
+from course_lib.checks import EXERCISES
+from course_lib.checks.asking import LETTERS, Reply
+from course_lib.staff.answers import source_and_stub
+from course_lib.staff.grade import confine, frames
+
+HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
+ENGINE = ("asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
+GRACE = 2  # seconds between being asked to stop and being stopped
+START = 120  # seconds a template may take to import torch
+
+
+ENDS = ("TookTooLong", "NotImplementedError")  # errors after which a child is asked nothing more of an exercise
+FORGED = "it wrote into the channel that its answers go through"
+
+
+class Lost(Exception):
+    """A child hung or died. `verdict` is timeout or crash; the message says how."""
+
+    def __init__(self, verdict, message):
+        super().__init__(message)
+        self.verdict = verdict
+
+
+class LaneError(RuntimeError):
+    """The worker cannot be started at all."""
+
+
+def write_root(root):
+    """The files a worker sees: itself, and the course without answers, checks and staff."""
+    for name in ("worker.py", "frames.py", "confine.py"):
+        shutil.copy(HERE / name, root / name)
+    shutil.copytree(COURSE, root / "course_lib", ignore=shutil.ignore_patterns("staff", "checks", "__pycache__"))
+    checks = root / "course_lib" / "checks"
+    checks.mkdir()
+    shutil.copy(HERE / "stand_in.py", checks / "__init__.py")
+    for name in ENGINE:
+        shutil.copy(COURSE / "checks" / f"{name}.py", checks / f"{name}.py")
+    modules = {name: e.verified.__module__ for name, e in EXERCISES.items()}
+    for name, module in modules.items():
+        source, stub = source_and_stub(module, name, name)
+        path = root / (module.replace(".", "/") + ".py")
+        path.write_text(path.read_text(encoding="utf-8").replace(source, stub), encoding="utf-8")
+    (root / "scratch").mkdir()
+    for fonts in (Path.home() / ".cache" / "matplotlib").glob("fontlist*.json"):  # making it anew takes seconds
+        shutil.copy(fonts, root / "scratch" / fonts.name)
+    (root / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+
+
+def start_template(root, level, controls, memory=3 << 30):
+    """Start a worker as a template; each of the sockets `controls` is one judge's way to it.
+
+    memory: bytes a child may take beyond what the template has
+    returns: its process, which says on every socket when it is ready
+    """
+    root = Path(root)
+    command = [sys.executable, "-P", str(root / "worker.py"), str(root), level, str(memory),
+               *(str(control.fileno()) for control in controls)]
+    scratch = str(root / "scratch")  # for the template, before it has children: they write nowhere
+    environment = confine.environment(scratch) | {"MPLCONFIGDIR": scratch}
+    hidden = [str(COURSE), str(COURSE.parent / "solutions")]
+    process = subprocess.Popen(
+        confine.wrapped(command, level, [str(root)], scratch, hidden, environment), cwd=root,
+        pass_fds=[control.fileno() for control in controls], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    for control in controls:
+        control.close()
+    return process
+
+
+class Lane:
+    """A judge's way to a template and the children it forks, one at a time.
+
+    root:    a folder that `write_root` has filled
+    level:   of confine.LEVELS
+    control: the socket to a template that runs already; where there is none, or it has died, the lane starts its own
+    """
+
+    def __init__(self, root, level, control=None):
+        self.root, self.level, self.control, self.is_ready = root, level, control, False
+
+    def child(self, imports=()):
+        """A fresh, confined child, forked from a template that has imported some modules."""
+        for attempt in (1, 2):
+            ours, theirs = socket.socketpair()
+            try:
+                self._ready()
+                socket.send_fds(self.control, [json.dumps(list(imports)).encode()], [theirs.fileno()])
+                return Child(self, ours, int(self._line(START)))
+            except (OSError, ValueError):
+                ours.close()
+                self.close()
+                if attempt == 2:
+                    raise LaneError(f"the worker cannot be started at level {self.level}: run it by hand to see why: "
+                                    f"{sys.executable} {self.root / 'worker.py'}") from None
+            finally:
+                theirs.close()
+
+    def end(self, child):
+        """Kill a child; its exit status where it had ended by itself, 0 where not, None where nobody knows."""
+        try:
+            self.control.sendall(b"%d" % child)
+            return int(self._line(10))
+        except (OSError, ValueError, AttributeError):
+            self.close()
+            return None
+
+    def close(self):
+        """Let go of the template, which ends when nobody holds it."""
+        if self.control:
+            self.control.close()
+        self.control, self.is_ready = None, False
+
+    def _ready(self):
+        if self.control is None:
+            self.control, theirs = socket.socketpair()
+            start_template(self.root, self.level, [theirs])
+        if not self.is_ready:
+            self._line(START)
+            self.is_ready = True
+
+    def _line(self, seconds):
+        """The template's next word."""
+        self.control.settimeout(seconds)
+        line = self.control.recv(64)
+        if not line.endswith(b"\n"):
+            raise ValueError("the template is gone")
+        return line
+
+
+class Child:
+    """One student's process, as the judge speaks with it."""
+
+    def __init__(self, lane, sock, number):
+        self.lane, self.sock, self.number = lane, sock, number
+        self.channel = frames.Channel(sock)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def end(self):
+        """Kill it; its exit status where it had ended by itself."""
+        self.sock.close()
+        status, self.number = (self.lane.end(self.number), None) if self.number else (0, None)
+        return status
+
+    def give(self, name, source):
+        """Hand over the course's own implementation of an exercise."""
+        self._exchange("give", START, math.inf, name=name, source=source)
+
+    def run(self, notebook, name, source, seconds, deadline):
+        """Run a cell: None, or (type, message, line) of what it raised."""
+        error = self._exchange("run", seconds + GRACE, deadline, notebook=notebook, name=name, source=source,
+                               seconds=seconds).get("error")
+        return None if error is None else _raised(error)
+
+    def find(self, deadline):
+        """What the cells have defined, as {exercise: [(notebook, kind)]}."""
+        found = self._exchange("find", START, deadline).get("found")
+        with _well_formed():
+            return {name: [(int(n), str(kind)) for n, kind in places] for name, places in found.items()
+                    if name in EXERCISES}
+
+    def ask(self, notebook, name, calls, seconds, deadline, watch):
+        """Put Calls to an answer: their Replies, up to one that nobody would wait for more after.
+
+        Functions among the arguments stay here, and only one Call may have them. What the answer used of torch's own
+        in the first one goes into the set `watch`.
+        """
+        functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
+        asked = [_as_fields(call) for call in calls]
+        replies = []
+
+        def hear(fields):
+            if not replies and isinstance(used := fields.pop("used", None), list):
+                watch.update(u for u in used if isinstance(u, str))
+            if len(replies) == len(calls):
+                raise frames.FrameError("one reply too many")
+            replies.append(_reply(fields, calls[len(replies)]))
+
+        self._exchange("ask", seconds + GRACE, deadline, functions, hear, notebook=notebook, name=name,
+                       watch=True, seconds=seconds, calls=asked)
+        if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in ENDS):
+            raise Lost("crash", FORGED)
+        return replies
+
+    def _exchange(self, say, each, deadline, functions=(), hear=None, **fields):
+        """Say something, lend the judge's functions while it is thought over, and hear what comes until it is done.
+
+        each: seconds that each thing it says may take to come
+        """
+        lent = []
+        try:
+            self._send(each, deadline, say, **fields)
+            while True:
+                said, answer = self.channel.receive(min(time.monotonic() + each, deadline))
+                if said == "done":
+                    return answer
+                if said == "reply" and hear:
+                    hear(answer)
+                else:
+                    reply = _call(functions, lent, answer) if said == "call" else _backward(lent, answer)
+                    self._send(each, deadline, "value", **reply)
+        except TimeoutError:
+            raise Lost("timeout", "it did not end in time, and was stopped from outside") from None
+        except (frames.Ended, BrokenPipeError, ConnectionError):
+            raise Lost("crash", f"the process that ran it {_how_it_ended(self.end())}") from None
+        except (frames.FrameError, TypeError):
+            raise Lost("crash", FORGED) from None
+
+    def _send(self, each, deadline, say, **fields):
+        self.sock.settimeout(max(0.1, min(each, deadline - time.monotonic())))
+        self.channel.send(say, **fields)
+
+
+def _as_fields(call):
+    """A Call as a frame can hold it: a function among the arguments becomes its number and its words."""
+    numbers = itertools.count()
+    args = tuple({"callable": next(numbers), "words": repr(a)} if _is_function(a) else a for a in call.args)
+    return {"args": args} | {k: getattr(call, k) for k in (
+        "gradients", "strided", "on_gpu", "twice", "build", "weights", "layout", "train", "seed")}
+
+
+def _how_it_ended(status):
+    if status is None or status == 0:
+        return "ended without a word"
+    return f"was killed by signal {-status}" if status < 0 else f"ended by itself, with exit status {status}"
+
+
+def _is_function(value):
+    return callable(value) and not isinstance(value, torch.Tensor)
+
+
+def _call(functions, lent, asked):
+    """Call one of the judge's functions for an answer; tensors keep a graph, so that gradients can come back."""
+    with _well_formed():
+        function, args, gradients = functions[asked["which"]], asked["args"], asked["gradients"] is True
+        args = [a.requires_grad_() if gradients and isinstance(a, torch.Tensor) and a.is_floating_point() else a
+                for a in args]
+    try:
+        with torch.set_grad_enabled(gradients):
+            value = function(*args)
+        lent.append((args, value))
+        same = [i for i, a in enumerate(args) if a is value]
+        value = None if same else value
+        frames.packed("value", {"value": value})  # can it be sent?
+        return {"number": len(lent) - 1, "value": value, "same": same[0] if same else None}
+    except Exception as error:
+        return {"error": (type(error).__name__, str(error)[:300])}
+
+
+def _backward(lent, asked):
+    """Gradients of a function that was called before, for each of its arguments."""
+    with _well_formed():
+        args, value = lent[asked["number"]]
+        wanted = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+        found = iter(torch.autograd.grad(value, wanted, asked["gradients"][0], allow_unused=True))
+    return {"gradients": [next(found) if any(a is w for w in wanted) else None for a in args]}
+
+
+@contextlib.contextmanager
+def _well_formed():
+    """What a child says in the wrong form costs it no more than this one answer."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise frames.FrameError(f"what it said has the wrong form ({type(error).__name__})") from None
+
+
+def _reply(fields, call):
+    """A Reply out of what a child says, with every part of it looked at."""
+    with _well_formed():
+        return _looked_at(fields, call)
+
+
+def _looked_at(fields, call):
+    if fields.get("error") is not None:
+        name, message, *_ = _raised(fields["error"])
+        return Reply(error=(name, message), parameters=_names(fields.get("parameters", ())),
+                     printed=_words(fields.get("printed", ""), LETTERS), where=_words(fields.get("where", ""), 300))
+    outputs, form = fields["outputs"], _words(fields["form"], 200)
+    if not isinstance(outputs, tuple) or not all(isinstance(t, torch.Tensor) for t in outputs):
+        raise ValueError
+    if form == "True or False" and [(t.dtype, t.shape) for t in outputs] != [(torch.bool, torch.Size([]))]:
+        raise ValueError
+    pairs = list(zip(fields["args_after"], call.args, strict=True))
+    if any(isinstance(was, torch.Tensor) and not isinstance(a, torch.Tensor) for a, was in pairs):
+        raise ValueError
+    after = [a if isinstance(was, torch.Tensor) else was for a, was in pairs]
+    return Reply(outputs, form, tuple(after), _gradients(fields["gradients"], call), _names(fields["parameters"]), None,
+                 _words(fields["printed"], LETTERS), "")
+
+
+def _gradients(found, call):
+    """Gradients by argument or weight, each as large as what it belongs to."""
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not call.gradients:
+        raise ValueError
+    for which, gradient in found.items():
+        of = call.args[which] if type(which) is int else None if call.layout else call.weights[which]
+        if gradient is not None and (gradient.dtype != call.dtype or of is not None and gradient.shape != of.shape):
+            raise ValueError
+    return found
+
+
+def _raised(error):
+    name, message, *rest = error
+    return (_words(name, 80), _words(message, 300), *rest)
+
+
+def _names(names):
+    return tuple(_words(n, 200) for n in names)
+
+
+def _words(text, longest):
+    if not isinstance(text, str):
+        raise TypeError
+    return text[:longest]
+
+
+def sources_with_what_they_need(names, without):
+    """The course's own code of some exercises and of all they call: {name: source}, without one of them."""
+    found, waiting = {}, sorted(names)
+    while waiting:
+        name = waiting.pop()
+        if name != without and name not in found:
+            found[name] = inspect.getsource(EXERCISES[name].verified)
+            waiting += [other for other in EXERCISES if other in found[name]]
+    return found

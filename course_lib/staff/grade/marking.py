@@ -1,0 +1,219 @@
+"""From a submission to its verdicts: run the student's cells in a child, and put every exercise's questions to it."""
+
+import inspect
+import time
+from dataclasses import dataclass, field, replace
+
+from course_lib.checks import EXERCISES
+from course_lib.checks.card import card_rows
+from course_lib.checks.exercise import questions
+from course_lib.checks.judging import judge
+from course_lib.staff.grade.book import Verdict
+from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, scan
+from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
+from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, other_exercises, pieces
+
+PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
+LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
+ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
+GIVES_AWAY = {"layer_norm": {"layer_norm"}, "rms_norm": {"rms_norm"}} | dict.fromkeys(ABOVE_ATTENTION, ABOVE) \
+    | dict.fromkeys(TESTS_OF_CODE, set())
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds on the wall clock."""
+
+    cell: float = 20
+    call: float = 10
+    submission: float = 300
+
+
+@dataclass
+class Marker:
+    """Grades one submission after the other in one lane."""
+
+    lane: object
+    exercises: tuple  # names in scope, in the course's order
+    seed: int
+    stamp: str  # the isolation, as it stands in every row
+    limits: Limits = field(default_factory=Limits)
+
+    def mark(self, submission):
+        """The Verdicts of a submission, for each exercise in scope that it has an answer, an attempt or a stub of."""
+        run = list(pieces(submission))
+        own = [p for p in run if p.is_own]
+        found = {v.exercise: v for v in _Student(self, run, own).verdicts()} if own else {}
+        for name in left_blank(submission) & set(self.exercises) - set(found):
+            found[name] = Verdict(name, EXERCISES[name].lesson, "missing", isolation=self.stamp,
+                                  reason="Its cell is as it was handed out.")
+        return [found[name] for name in self.exercises if name in found]
+
+
+class _Student:
+    """One submission while it is graded."""
+
+    def __init__(self, marker, run, own):
+        self.marker, self.run, self.own = marker, run, own
+        self.deadline = time.monotonic() + marker.limits.submission
+        self.child, self.found, self.given, self.imports = None, {}, {}, early_imports(run)
+        self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
+
+    def verdicts(self):
+        """In the course's order; what was too slow, or stood on another answer that is wrong, is tried once more."""
+        flags = scan([p.source for p in self.own], self.marker.exercises)
+        passed = {}
+        try:
+            for name in self.marker.exercises:
+                verdict = self.verdict(name, flags.get(name, ()))
+                if verdict and verdict.verdict != "pass":
+                    verdict = self.another_chance(name, verdict, passed, flags.get(name, ()))
+                    self.end()  # what a wrong answer has left behind must not fail the next one
+                if verdict:
+                    passed[name] = verdict.verdict == "pass"
+                    yield verdict
+        finally:
+            self.end()
+
+    def another_chance(self, name, verdict, passed, flags):
+        """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault."""
+        others = {o for o in other_exercises(name, self.run) if not passed.get(o)}
+        given = sources_with_what_they_need(others, name)
+        if verdict.verdict != "timeout" and not given or time.monotonic() > self.deadline:
+            return verdict
+        self.end()
+        again = self.verdict(name, flags, given)
+        self.end()
+        better = again and (again.verdict == "pass" or verdict.verdict in ("timeout", "missing"))
+        return again if better else verdict
+
+    def verdict(self, name, flags, given=None):
+        """The Verdict for one exercise, or None where there is no trace of it."""
+        began, used = time.monotonic(), set()
+        exercise = EXERCISES[name]
+        blank = Verdict(name, exercise.lesson, "missing", isolation=self.marker.stamp, code=code_of(name, self.own),
+                        flags=", ".join(flags))
+        try:
+            places = self.places(name, given or {})
+            if not places:
+                return self.not_found(blank)
+            found = [self.judged(blank, where, kind, used) for where, kind in places[-3:]]
+            best = next((v for v in found if v.verdict == "pass"), found[-1])
+        except Lost as lost:
+            self.end()
+            best = replace(blank, verdict=lost.verdict, reason=f"When it was called, {lost}.",
+                           card=_card(exercise, f"When it was called, {lost}."))
+        except LaneError:
+            raise
+        except Exception as error:  # a mistake of the grader's own costs one verdict, not the run
+            self.end()
+            says = f"The grader itself failed here, and a person has to look: {type(error).__name__}: {error}"
+            best = replace(blank, verdict="error", reason=says, card=_card(exercise, says))
+        telling = set() if given else used & GIVES_AWAY.get(name, ABOVE | {"scaled_dot_product_attention"})
+        return replace(best, seconds=round(time.monotonic() - began, 3),
+                       flags=", ".join(dict.fromkeys([*flags, *(f"calls {u}" for u in sorted(telling))])))
+
+    def places(self, name, given):
+        """Where an exercise is defined, as (notebook, kind), its own lesson's notebook last; a child runs for it."""
+        if self.child is None or self.given != given:
+            self.end()
+            self.begin(given)
+        places = self.found.get(name, [])
+        homes = {p.notebook for p in self.run if not p.is_own}  # a notebook with cells of a lesson
+        return sorted(places, key=lambda place: (place[0] in homes, place[0]))
+
+    def begin(self, given):
+        """Run the cells in a fresh child; one that hangs or dies is left out, and the others are run again."""
+        self.given = given
+        while True:
+            self.child, here = self.marker.lane.child(self.imports), None
+            try:
+                for name, source in given.items():
+                    self.child.give(name, source)
+                for here in self.run:
+                    if here not in self.skipped and self.losses <= LOSSES:
+                        error = self.child.run(here.notebook, here.name, here.source, self.marker.limits.cell,
+                                               self.deadline)
+                        if error:
+                            self.failed[here] = error
+                here = None
+                self.found = self.child.find(self.deadline)
+                return
+            except Lost as lost:
+                self.end()
+                self.losses += 1
+                if here is None or time.monotonic() > self.deadline:
+                    raise
+                self.skipped[here] = lost
+
+    def end(self):
+        """End the child, if there is one."""
+        if self.child:
+            self.child.end()
+            self.child = None
+
+    def not_found(self, blank):
+        """Say why a name that a cell should define is not there."""
+        for piece in reversed(self.own):
+            if blank.exercise not in piece.defines:
+                continue
+            if piece in self.skipped:
+                lost, where = self.skipped[piece], f"Code cell {piece.number}, which defines it, was left out"
+                return replace(blank, verdict=lost.verdict, reason=f"{where}: {lost}.",
+                               card=_card(EXERCISES[blank.exercise], f"{where}: {lost}."))
+            if piece in self.failed:
+                kind, message, line = self.failed[piece]
+                where = f"code cell {piece.number}" + (f", line {line}" if line else "")
+                says = f"The cell that defines it raised {kind}: {message} ({where})."
+                return replace(blank, verdict="error", reason=says, card=_card(EXERCISES[blank.exercise], says))
+            says = f"Code cell {piece.number} names it, and there is nothing of one's own behind the name."
+            return replace(blank, reason=says, card=_card(EXERCISES[blank.exercise], says))
+        return None
+
+    def judged(self, blank, where, kind, used):
+        """Judge what one notebook has under a name."""
+        exercise = EXERCISES[blank.exercise]
+        wanted = "class" if inspect.isclass(exercise.verified) else "function"
+        if kind != wanted:
+            says = f"{exercise.name} is to be a {wanted}, and this is a {kind}."
+            return replace(blank, verdict="fail", reason=says, card=_card(exercise, says))
+        candidate = where, exercise.name
+
+        def ask(_, *calls):
+            return self.child.ask(where, exercise.name, calls, self.marker.limits.call, self.deadline, used)
+
+        verdict = _judged(exercise, candidate, self.marker.seed, ask)
+        if verdict.status == "right":
+            return replace(blank, verdict="pass", card=tuple(card_rows(verdict)[:-1]))
+        if verdict.status == "unanswered":
+            return replace(blank, reason="It is not answered: it raises NotImplementedError.",
+                           card=tuple(card_rows(verdict)[:-1]))
+        return self.explained(blank, exercise, verdict, candidate, ask)
+
+    def explained(self, blank, exercise, verdict, candidate, ask):
+        """A wrong answer in the words its author saw: no input of the grading seed is told."""
+        timeout = verdict.failure.kind == "time"
+        raised = verdict.failure.kind == "error" and not verdict.mistake
+        kind = "timeout" if timeout else "error" if raised else "fail"
+        blank = replace(blank, verdict=kind, mistake="" if timeout else verdict.mistake or "")
+        if timeout:
+            return replace(blank, reason=verdict.failure.says, card=_card(exercise, verdict.failure.says))
+        public = _judged(exercise, candidate, PUBLIC_SEED, ask)
+        if public.status != "wrong":
+            says = "It is right for the inputs of `check`, and not for others of the same kind."
+            return replace(blank, reason=says, card=_card(exercise, says),
+                           flags=", ".join(filter(None, [blank.flags, "right for the public inputs only"])))
+        said = [" ".join(m.__doc__.split()) for m in public.mistakes] or list(public.broken) or [public.failure.says]
+        return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
+
+
+def _judged(exercise, candidate, seed, ask):
+    """The engine's verdict; what it will ask anyway is asked at once, where no function of the judge's is lent."""
+    calls = questions(exercise, seed)
+    together = not any(callable(a) for call in calls for a in call.args)
+    known = dict(zip(map(id, calls), ask(candidate, *calls), strict=False)) if together else {}
+    return judge(exercise, candidate, seed, lambda _, call: known.get(id(call)) or ask(candidate, call)[0])
+
+
+def _card(exercise, says):
+    return (("", f"✗ {exercise.name}: not right yet"), ("Asked", exercise.asked), ("What failed", says))

@@ -1,0 +1,160 @@
+"""The code cells in the bytes of a notebook or script that nobody vouches for."""
+
+import ast
+import json
+import re
+
+CONTAINERS = 4_000_000  # lists and objects in one file: each costs the reader some sixty bytes
+SURROGATE = re.compile("[\ud800-\udfff]")
+NOT_CODE = {"markdown", "raw", "heading", "html"}
+
+PERCENT = re.compile(r"# ?%%+(?:[ \t].*)?", re.ASCII)
+PERCENT_PROSE = re.compile(r"\[(markdown|md|raw)\]")
+LIGHT_HEADER = re.compile(r"#\s+format_name: light\b")
+LIGHT_START = re.compile(r"# \+(?: *[\[{].*)?")
+LIGHT_MARK = re.compile(r"# (?:\+(?: .*)?|-)")
+
+
+class NoNotebook(Exception):
+    """Why bytes are no notebook: the rest of a sentence that begins with the file's name."""
+
+
+def notebook_cells(data):
+    """(cells, complaints) of an .ipynb: sources of its code cells, and what is wrong with it although it was read.
+
+    Formats 2 to 4 are told apart by their structure. Where a key stands twice, the last one counts, as in Jupyter.
+    """
+    notebook = _json(data)
+    if not isinstance(notebook, dict):
+        raise NoNotebook("is JSON, but no notebook")
+    cells, bad = [], []
+    for number, cell in enumerate(_all_cells(notebook), 1):
+        kind = cell.get("cell_type") if isinstance(cell, dict) else None
+        if kind == "code":
+            source = _text(cell.get("source", cell.get("input")))
+            if source is None:
+                bad.append(number)
+            else:
+                cells.append(clean(source))
+        elif not isinstance(kind, str) or kind not in NOT_CODE:
+            bad.append(number)
+    complaints = []
+    if bad:
+        complaints.append(f"has {len(bad)} malformed cell{'s' * (len(bad) > 1)}, which {_was(bad)} left out (the "
+                          f"first is number {bad[0]})")
+    language = _language(notebook)
+    if language:
+        complaints.append(f"says that its language is {language}, not Python")
+    return tuple(cells), complaints
+
+
+def _was(several):
+    return "were" if len(several) > 1 else "was"
+
+
+def script_cells(data):
+    """The cells of a .py: those of jupytext's percent or light format, else the whole text as one."""
+    text = clean(decoded(data))
+    lines = text.split("\n")
+    if any(PERCENT.fullmatch(line) for line in lines):
+        return _percent_cells(lines)
+    if any(LIGHT_HEADER.match(line) for line in lines) or any(LIGHT_START.fullmatch(line) for line in lines):
+        return _light_cells(text, lines)
+    return (text.strip("\n"),) if text.strip() else ()
+
+
+def decoded(data):
+    """Bytes as text: by their byte order mark, else as UTF-8, else as Latin-1."""
+    encoding = json.detect_encoding(data[:4])
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        if encoding in ("utf-8", "utf-8-sig") and b"\0" not in data:
+            return data.decode("latin-1")
+        raise NoNotebook("is not text") from None
+
+
+def clean(source):
+    """A source whose lines end as Python's do, and that can be written down: lone surrogates are replaced."""
+    return SURROGATE.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _json(data):
+    if not data.strip():
+        raise NoNotebook("is empty")
+    if data.count(b"[") + data.count(b"{") > CONTAINERS:
+        raise NoNotebook("has too many parts to be a notebook")
+    try:
+        return json.loads(decoded(data))
+    except json.JSONDecodeError as error:
+        raise NoNotebook(f"is not valid JSON at line {error.lineno}, column {error.colno}: it may be incomplete or "
+                         "not a notebook") from None
+    except RecursionError:
+        raise NoNotebook("is nested too deeply to be a notebook") from None
+    except ValueError:  # Python reads no integer of more than some thousand digits
+        raise NoNotebook("contains a number that is too long") from None
+
+
+def _all_cells(notebook):
+    """The cells of format 4, or of the worksheets of formats 2 and 3."""
+    if isinstance(notebook.get("cells"), list):
+        return notebook["cells"]
+    sheets = notebook.get("worksheets")
+    if isinstance(sheets, list):
+        lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        if lists and all(isinstance(cells, list) for cells in lists):
+            return [cell for cells in lists for cell in cells]
+    raise NoNotebook("is JSON, but has no list of cells")
+
+
+def _text(source):
+    """A source as a text, from a text or a list of them; None where it is neither."""
+    if isinstance(source, str):
+        return source
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        return "".join(source)
+    return None
+
+
+def _language(notebook):
+    """The language of a notebook in a few printable characters if it is not Python, else None."""
+    metadata = notebook.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    for place, key in (("language_info", "name"), ("kernelspec", "language")):
+        named = metadata.get(place)
+        language = named.get(key) if isinstance(named, dict) else None
+        if isinstance(language, str) and language.strip():
+            if "python" in language.lower():
+                return None
+            return "".join(c if c.isprintable() else "?" for c in language[:30])
+    return None
+
+
+def _percent_cells(lines):
+    cells, here, prose = [], [], False
+    for line in [*lines, "# %%"]:
+        if not PERCENT.fullmatch(line):
+            here.append(line)
+            continue
+        if not prose and any(code.strip() and not code.startswith("#") for code in here):
+            cells.append("\n".join(here).strip("\n"))
+        here, prose = [], PERCENT_PROSE.search(line) is not None
+    return tuple(cells)
+
+
+def _light_cells(text, lines):
+    """Statements that no empty line parts are one cell; in a file that does not parse, what stands between marks."""
+    try:
+        statements = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        parts = "\n".join("\0" if LIGHT_MARK.fullmatch(line) else line for line in lines).split("\0")
+        return tuple(part.strip("\n") for part in parts if part.strip())
+    cells, end = [], None
+    for statement in statements:
+        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+        if end is not None and not any(not line.strip() for line in lines[end : first - 1]):
+            cells[-1][1] = statement.end_lineno
+        else:
+            cells.append([first, statement.end_lineno])
+        end = statement.end_lineno
+    return tuple("\n".join(lines[first - 1 : last]) for first, last in cells)

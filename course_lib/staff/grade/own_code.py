@@ -1,0 +1,171 @@
+"""Which cells of a notebook are the student's own, and what of the lesson's cells their code may need."""
+
+import ast
+import functools
+import json
+import re
+from dataclasses import dataclass
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from course_lib.checks import EXERCISES
+from course_lib.staff.lesson_text import LESSONS
+
+NOT_EARLY = {"ipywidgets", "onnx", "onnxruntime"}  # they want a kernel, or start threads
+LONGEST = 1_000_000  # letters of a cell; nobody writes more by hand
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One cell as it is run. `number` counts code cells from one, as the student sees them."""
+
+    notebook: int
+    number: int
+    source: str
+    is_own: bool
+    defines: frozenset  # exercises
+
+    @property
+    def name(self):
+        return f"<code cell {self.number} of notebook {self.notebook + 1}>"
+
+
+def pieces(submission):
+    """The cells of a submission to run, in order: the student's own, and the lesson's imports and definitions.
+
+    A lesson's cell is known by its content, wherever it stands. Its experiments and trainings are not run, and nothing
+    of a notebook that is as it was handed out.
+    """
+    for which, notebook in enumerate(submission.notebooks):
+        if all(_essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip()):
+            continue
+        for number, cell in enumerate(notebook.cells, 1):
+            if len(cell) > LONGEST or not cell.strip():
+                continue
+            if _essence(cell) in lesson_cells():
+                if source := _definitions(cell):
+                    yield Piece(which, number, source, False, frozenset())
+            else:
+                yield Piece(which, number, _python(cell), True, frozenset(defined(cell)))
+
+
+def left_blank(submission):
+    """The exercises whose cell is there as it was handed out."""
+    return {name for notebook in submission.notebooks for cell in notebook.cells if cell.strip()
+            and len(cell) <= LONGEST and _essence(cell) in lesson_cells() for name in defined(cell)}
+
+
+def code_of(name, own):
+    """The source of the student's cells that define an exercise."""
+    return "\n\n".join(p.source for p in own if name in p.defines)
+
+
+@functools.lru_cache(maxsize=1024)
+def defined(cell):
+    """The exercises a cell gives a value to; by its look where it is no valid Python."""
+    try:
+        tree = ast.parse(_python(cell))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(re.findall(r"^[ \t]*(?:def|class)[ \t]+(\w+)", cell, re.MULTILINE)) & set(EXERCISES)
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    made |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+    named = {a.value for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "check"
+             for a in [*n.args[1:], *(k.value for k in n.keywords)] if isinstance(a, ast.Constant)}
+    return {name for name in stored | made | {n for n in named if isinstance(n, str)} if name in EXERCISES}
+
+
+def other_exercises(name, run):
+    """The exercises whose names, or other names for them, occur in the notebooks that define one."""
+    words, also = set(), {}
+    homes = {p.notebook for p in run if name in p.defines}
+    for piece in (p for p in run if p.notebook in homes):
+        try:
+            tree = ast.parse(piece.source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                also |= {a.asname: a.name for a in node.names if a.asname and a.name in EXERCISES}
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
+                given = {a.value for a in node.value.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
+                also |= {getattr(node.targets[0], "id", ""): g for g in given if g in EXERCISES}
+            if piece.is_own and isinstance(node, ast.Name | ast.Attribute):
+                words.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return {other for other in {also.get(w, w) for w in words} if other in EXERCISES and other != name}
+
+
+@functools.cache
+def lesson_cells():
+    """The code cells of all lessons as they are handed out, without what does not matter."""
+    cells = set()
+    for path in LESSONS.glob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells |= {_essence("".join(c["source"])) for c in notebook["cells"] if c["cell_type"] == "code"}
+    return frozenset(cells)
+
+
+def early_imports(run):
+    """The modules that a submission imports and the lessons do, too: what a template may import before it forks."""
+    found = set().union(*(_imports(piece.source) for piece in run))
+    with_optimizers = {"torch._dynamo"} if any(".optim" in piece.source for piece in run) else set()
+    return sorted(found & _lesson_imports() | with_optimizers)
+
+
+@functools.cache
+def _lesson_imports():
+    return frozenset(name for cell in lesson_cells() for name in _imports(_python(cell))
+                     if name.split(".")[0] not in NOT_EARLY)
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports(source):
+    """The modules that some code imports; of `from a import b` both a and a.b, of which one may not exist."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    plain = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    return frozenset(plain.union(*({n.module, *(f"{n.module}.{alias.name}" for alias in n.names)} for n in nodes
+                                   if isinstance(n, ast.ImportFrom) and n.module and not n.level)))
+
+
+def _essence(cell):
+    return "\n".join(line.rstrip() for line in cell.strip().splitlines() if line.strip())
+
+
+def _python(cell):
+    """A cell without IPython's own signs."""
+    if not re.search(r"^\s*[%!?]|\?\s*$|=\s*[%!]", cell, re.MULTILINE):
+        return cell
+    try:
+        return _transformer().transform_cell(cell)
+    except (SyntaxError, ValueError, RecursionError):
+        return cell
+
+
+@functools.cache
+def _transformer():
+    return TransformerManager()
+
+
+@functools.lru_cache(maxsize=4096)
+def _definitions(cell):
+    """What of a lesson's cell other code may need: imports, definitions, constants, `mine` and `check`."""
+    try:
+        body = ast.parse(_python(cell)).body
+    except SyntaxError:
+        return ""
+    return "\n".join(ast.unparse(node) for node in body if _is_definition(node))
+
+
+def _is_definition(node):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name not in EXERCISES
+    if not isinstance(node, ast.Assign):
+        return isinstance(node, ast.Import | ast.ImportFrom)
+    value = node.value.value if isinstance(node.value, ast.Attribute) else node.value
+    if isinstance(value, ast.Call):
+        return getattr(value.func, "id", "") in ("check", "mine")
+    return all(isinstance(n, ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.UnaryOp | ast.USub | ast.Load)
+               for n in ast.walk(node.value))

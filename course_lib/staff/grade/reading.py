@@ -1,0 +1,159 @@
+"""Students' files from a folder or zip, as plain cells of text."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_lib.staff.grade.names import NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable, reading_order, students
+from course_lib.staff.grade.notebook_cells import NoNotebook, notebook_cells, script_cells
+from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read
+
+LONGEST_PATH = 400
+PROBLEMS = 50  # sentences about one submission
+
+
+class ReadingError(ValueError):
+    """Nothing can be graded; one sentence says why."""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One .ipynb or .py of a student."""
+
+    path: str  # as the student named it, relative to the submissions folder, printable, one line
+    cells: tuple[str, ...]  # sources of code cells in order (magics still in), markdown left out
+    modified: str | None  # ISO time (UTC) of the file or zip member
+
+
+@dataclass(frozen=True)
+class Submission:
+    """All that one student handed in."""
+
+    student: str
+    notebooks: tuple[Notebook, ...]
+    problems: tuple[str, ...]  # one sentence for each file that could not be read
+    digest: str  # sha256 over names and contents of the files that were read, and over the problems
+
+
+def submissions(path) -> Iterator[Submission]:
+    """One Submission per student, sorted by student; only the one that is asked for is in memory.
+
+    path: a folder or a zip with one file, folder or zip per student at its top, or a single notebook. A student's zip
+        may contain folders, but no zip. If a zip holds nothing but one folder, or a folder of the zip's own name, the
+        students are what is in that folder.
+
+    Raises ReadingError before the first one if there is nothing to grade.
+    """
+    return _each(*_batch(os.path.realpath(path), printable(os.fspath(path), LONGEST_PATH)))
+
+
+def how_many(path):
+    """The number of students in a batch; ReadingError as for `submissions`."""
+    batch, tops = _batch(os.path.realpath(path), printable(os.fspath(path), LONGEST_PATH))
+    batch.close()
+    return len(students(tops))
+
+
+def _batch(path, called):
+    """A Folder or Zip, and the names at its top."""
+    if os.path.isdir(path):
+        batch = Folder(path)
+    elif not os.path.isfile(path):
+        raise ReadingError(f"There is no folder or zip {called}.")
+    elif NOTEBOOK.search(path) or SCRIPT.search(path):
+        batch = Folder(os.path.dirname(path), only=os.path.basename(path))
+    else:
+        batch = _zip(path, called)
+    try:
+        tops = batch.tops()
+    except OSError:
+        raise ReadingError(f"The folder {called} may not be read by you.") from None
+    if not tops:
+        batch.close()
+        raise ReadingError(f"{called} holds no submission: it should have one file or folder for each student.")
+    return batch, tops
+
+
+def _zip(path, called):
+    try:
+        if ZIP.search(path) or zipfile.is_zipfile(path):
+            return Zip(path)
+    except Unreadable as error:
+        raise ReadingError(f"{called} {error}: download it again, or unpack it and name the folder.") from None
+    except OSError:
+        raise ReadingError(f"{called} may not be read by you.") from None
+    raise ReadingError(f"{called} is neither a folder nor a zip: unpack it and name the folder.")
+
+
+def _each(batch, tops):
+    try:
+        for student, theirs in students(tops).items():
+            yield _Reader().submission(student, batch, theirs)
+    finally:
+        batch.close()
+
+
+class _Reader:
+    """Gathers what one student handed in, within one allowance."""
+
+    def __init__(self):
+        self.allowance = Allowance()
+        self.notebooks, self.problems, self.ignored, self.prints = [], [], [], []
+
+    def submission(self, student, batch, tops):
+        for top in tops:
+            self.all_of(top[0], lambda top=top: batch.entries(top, self.allowance), zips=True)
+        if not self.notebooks and not self.problems:
+            self.problems.append(self.nothing(student))
+        if len(self.problems) > PROBLEMS:
+            self.problems[PROBLEMS:] = [f"{len(self.problems) - PROBLEMS} more files could not be read."]
+        self.notebooks.sort(key=lambda notebook: reading_order(notebook.path))
+        digest = hashlib.sha256(repr((sorted(self.prints), self.problems)).encode())
+        return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest())
+
+    def all_of(self, path, entries, zips):
+        """Every entry of a folder or zip; the sentence for one that breaks off is about `path`."""
+        try:
+            for entry in entries():
+                try:
+                    self.one(entry, zips)
+                except (Unreadable, NoNotebook) as error:
+                    self.complain(entry.path, error)
+        except Unreadable as error:
+            self.complain(path, error)
+
+    def one(self, entry, zips):
+        name = entry.path.rsplit("/", 1)[-1]
+        if entry.refused:
+            raise Unreadable(entry.refused)
+        if NOTEBOOK.search(name) or SCRIPT.search(name):
+            self.allowance.one_more_file()
+            self.keep(entry, read(entry, self.allowance), is_script=SCRIPT.search(name))
+        elif ZIP.search(name):
+            if not zips:
+                raise Unreadable("was not read, because it is a zip inside a zip")
+            self.all_of(entry.path, lambda: entries_of_zip(entry, self.allowance), zips=False)
+        elif OTHER_ARCHIVE.search(name):
+            raise Unreadable("is an archive of a kind that is not read: only zip is")
+        else:
+            self.ignored.append(name)
+
+    def keep(self, entry, data, is_script):
+        path = printable(entry.path, LONGEST_PATH)
+        self.prints.append((path, hashlib.sha256(data).hexdigest()))
+        cells, complaints = (script_cells(data), ()) if is_script else notebook_cells(data)
+        for complaint in complaints:
+            self.complain(entry.path, complaint)
+        self.notebooks.append(Notebook(path, cells, entry.modified))
+
+    def complain(self, path, why):
+        self.problems.append(f"{printable(path, LONGEST_PATH)} {why}.")
+
+    def nothing(self, student):
+        if not self.ignored:
+            return f"{student} handed in an empty folder."
+        some = ", ".join(printable(name) for name in sorted(self.ignored)[:3])
+        more = len(self.ignored) - 3
+        return f"{student} handed in no notebook, only {some}{f' and {more} more' if more > 0 else ''}."

@@ -1,0 +1,327 @@
+"""The process that runs students' code: a template that has imported torch, and a confined child for each student.
+
+    python -P worker.py ROOT LEVEL MEMORY DESCRIPTOR [DESCRIPTOR ...]
+
+Each DESCRIPTOR is an open socket to a judge. ROOT holds this file, what it needs of the course (without checks, answers
+and seeds), and nothing else. A judge sends an open socket for each child; the template forks, and the child confines
+itself before it reads one cell.
+"""
+
+import ast
+import contextlib
+import gc
+import importlib
+import io
+import json
+import linecache
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
+TOGETHER = 0.02  # seconds for which replies are gathered
+WATCHED = ("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention",
+           "_transformer_encoder_layer_fwd", "layer_norm", "rms_norm")
+
+
+def main():
+    """Fork a child for each socket that comes, and end a child when told to."""
+    sys.path[:] = [ROOT, *(p for p in sys.path if not os.path.isfile(os.path.join(p, "course_lib", "__init__.py")))]
+    confine = importlib.import_module("confine")
+    _import_torch()
+    ready = confine.prepare(LEVEL, [ROOT])
+    controls = [socket.socket(fileno=int(number)) for number in CONTROLS]
+    for control in controls:
+        control.sendall(b"ready\n")
+    while controls:
+        for control in select.select(controls, [], [])[0]:
+            words, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+            if not words:
+                controls.remove(control)
+                control.close()
+            elif descriptors:
+                _import_early(json.loads(words))
+                control.sendall(b"%d\n" % _fork(ready, controls, descriptors[0]))
+            else:
+                control.sendall(b"%d\n" % _end(int(words)))
+
+
+def _import_torch():
+    """What every child needs, with the first operations done, which take longer than the others."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.autograd.backward((torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).sum())
+    _import_early(["frames", "course_lib", "course_lib.checks.asking"])
+
+
+def _import_early(names):
+    """Import here what a child will import, so that the next ones find it there; all with a single thread."""
+    new = [name for name in names if name not in sys.modules]
+    for name in new:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
+        sys.exit("a library it imports has started a second thread, after which no process can be forked safely")
+    if new:
+        gc.collect()
+        gc.freeze()
+
+
+def _fork(ready, controls, descriptor):
+    child = os.fork()
+    if child:
+        os.close(descriptor)
+        return child
+    try:
+        os.setpgid(0, 0)
+        for control in controls:
+            control.close()
+        null = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        ready.apply(int(MEMORY))
+        Child(socket.socket(fileno=descriptor)).serve()
+    finally:
+        os._exit(70)
+
+
+def _end(child):
+    """Kill a child and what may be left of its group; its exit status, negative for a signal."""
+    done, status = os.waitpid(child, os.WNOHANG)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if not done:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return 0
+    return os.waitstatus_to_exitcode(status)
+
+
+class Nowhere(io.TextIOBase):
+    """Takes what is printed."""
+
+    def write(self, text):
+        return len(text)
+
+
+NOWHERE = Nowhere()
+
+
+class Child:
+    """Runs the cells of one student and answers the judge's questions about what they define."""
+
+    def __init__(self, sock):
+        import frames
+        import torch
+
+        from course_lib import checks
+        from course_lib.checks import asking, time_limit
+
+        self.channel, self.torch = frames.Channel(sock), torch
+        self.given, self.asking = checks, asking
+        self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
+        asking.undisturbed = _seeded
+        self.time_limit = time_limit.time_limit
+        self.names = json.loads(Path(ROOT, "modules.json").read_text())
+        checks.modules.update(self.names)
+        self.stubs = {}
+        self.namespaces = {}
+
+    def serve(self):
+        """Answer until nobody asks any more."""
+        doing = {"give": self.give, "run": self.run, "find": self.find, "ask": self.ask}
+        while True:
+            say, fields = self.channel.receive()
+            self.keep("done", lambda: doing[say](**fields))  # noqa: B023  called at once
+            self.channel.flush()
+
+    def keep(self, say, reply):
+        """Keep a reply to be sent; what goes wrong in making it is the reply then."""
+        try:
+            self.channel.put(say, **reply())
+        except BaseException as error:  # nothing of a frame is kept before all of it can be
+            self.channel.put(say, error=(type(error).__name__, "what it returned cannot be copied"))
+
+    def stub(self, name):
+        """What the course has instead of an answer, or None where nobody has imported it."""
+        module = sys.modules.get(self.names[name])
+        return self.stubs.setdefault(name, getattr(module, name)) if module else None
+
+    def give(self, name, source):
+        self.given.give(name, source)
+        return {}
+
+    def run(self, notebook, name, source, seconds):
+        """Run one cell; what it raises is no more than a word."""
+        space = self.namespaces.setdefault(notebook, _namespace())
+        error = None
+        try:
+            tree = compile(source, name, "exec", ast.PyCF_ONLY_AST)
+            code = compile(tree, name, "exec")
+            linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+            with self.time_limit(seconds), contextlib.redirect_stdout(NOWHERE), \
+                    contextlib.redirect_stderr(NOWHERE):
+                exec(code, space)
+        except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
+            line = getattr(problem, "lineno", None)
+            error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
+        for exercise in self.names:
+            if callable(space.get(exercise)) and space[exercise] is not self.stub(exercise):
+                self.given.own[exercise] = space[exercise]
+        return {"error": error}
+
+    def find(self):
+        """Which exercises each notebook defines: {name: [(notebook, kind)]}; -1 for what was handed to `check`."""
+        found, seen = {}, set()
+        self.namespaces[-1] = self.given.handed
+        for notebook, space in self.namespaces.items():
+            for name in set(self.names) & set(space):
+                value = space[name]
+                if name in self.given.given:
+                    space[name] = self.given.given[name]
+                elif value is not self.stub(name) and (name, id(value)) not in seen:
+                    seen.add((name, id(value)))
+                    found.setdefault(name, []).append((notebook, _kind(value)))
+        return {"found": found}
+
+    def ask(self, notebook, name, watch, seconds, calls):
+        """Put calls to an answer, and send each reply soon; it ends early where nobody would wait for more."""
+        self.asking.SECONDS, sent = seconds, time.monotonic()
+        for call in calls:
+            ended = []
+            self.keep("reply", lambda: self.one_reply(notebook, name, watch, call, ended))  # noqa: B023  called at once
+            watch = False
+            if time.monotonic() - sent > TOGETHER:
+                self.channel.flush()
+                sent = time.monotonic()
+            if ended:
+                break
+        return {}
+
+    def one_reply(self, notebook, name, watch, call, ended):
+        """The fields of a Reply; what was used of torch's own is told when watched."""
+        call["args"] = tuple(_made(a, self) for a in call["args"])
+        used = set()
+        with _Watch(used) if watch else contextlib.nullcontext():
+            reply = self.put(self.namespaces[notebook][name], self.call(**call))
+        after = [a if isinstance(a, self.torch.Tensor) else None for a in reply.args_after]
+        error = reply.error and tuple(words[:500] for words in reply.error)
+        if error and error[0] in ("TookTooLong", "NotImplementedError"):  # nobody asks more of it
+            ended.append(error)
+        return {**vars(reply), "args_after": after, "error": error, "used": sorted(used)}
+
+
+@contextlib.contextmanager
+def _seeded(seed=0):
+    """Instead of putting back the notebook's random states, which nobody needs here, set what a call needs."""
+    import torch
+
+    torch.set_default_dtype(torch.float32)
+    torch.default_generator.manual_seed(seed)
+    with torch.enable_grad():
+        yield
+
+
+def _namespace():
+    def shell(*_, **__):
+        return None
+
+    class Shell:
+        """IPython's shell, deaf."""
+
+        def __getattr__(self, _):
+            return shell
+
+    return {"__name__": "__main__", "display": shell, "get_ipython": Shell, "input": _no_input}
+
+
+def _no_input(*_):
+    raise EOFError("nobody is there to type")
+
+
+def _kind(value):
+    return "class" if isinstance(value, type) else "function" if callable(value) else type(value).__name__
+
+
+def _one_line(error):
+    try:
+        return " ".join(str(error).split())[:300]
+    except Exception:
+        return ""
+
+
+def _made(argument, child):
+    """An argument as the answer gets it: a callable of the judge's is called from afar."""
+    if isinstance(argument, dict) and "callable" in argument:
+        return Afar(child, argument["callable"], argument["words"])
+    return argument
+
+
+class Afar:
+    """A function that lives with the judge. It is called there, and gradients flow through it."""
+
+    def __init__(self, child, which, words):
+        self._ask = (child, which, words)
+
+    def __repr__(self):
+        return self._ask[2]
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __call__(self, *args, **kwargs):
+        child, which, _ = self._ask
+        torch = child.torch
+        if kwargs:
+            raise TypeError(f"its arguments go by position, not by name: {', '.join(kwargs)}")
+        if torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in args):
+            return _through(child, which, args)
+        with torch._C.DisableTorchFunction():  # copying numbers for the judge is no part of the answer
+            return _answer(child, which, args, False)[1]
+
+
+def _answer(child, which, args, gradients):
+    child.channel.send("call", which=which, args=args, gradients=gradients)
+    _, fields = child.channel.receive()
+    if fields.get("error"):
+        name, message = fields["error"]
+        raise type(name, (Exception,), {})(message)
+    same = fields.get("same")
+    return fields.get("number"), args[same] if same is not None else fields["value"]
+
+
+def _through(child, which, args):
+    class Function(child.torch.autograd.Function):
+        @staticmethod
+        def forward(context, *args):
+            context.number, value = _answer(child, which, args, True)
+            return value.view_as(value) if any(value is a for a in args) else value
+
+        @staticmethod
+        def backward(context, *gradients):
+            child.channel.send("backward", number=context.number, gradients=gradients)
+            return tuple(child.channel.receive()[1]["gradients"])
+
+    return Function.apply(*args)
+
+
+def _Watch(used):
+    from torch.overrides import TorchFunctionMode
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if getattr(function, "__name__", "") in WATCHED:
+                used.add(function.__name__)
+            return function(*args, **(kwargs or {}))
+
+    return Watch()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Make the hand-out of a lesson: what a class gets, without the answers that are still open.
+
+    python -m course_lib.staff.release 06 -o DIR             one lesson
+    python -m course_lib.staff.release 02-05 07 -o DIR       several
+    python -m course_lib.staff.release 06 -o DIR --nbgrader  the source folder of an nbgrader course instead
+
+It prints which answers are held back and which are not, and why. The same course makes the same bytes.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from course_lib.staff.lesson_text import LESSONS, ROOT, LessonError, lesson_stems, read_lesson
+from course_lib.staff.nbgrader_export import course_files
+from course_lib.staff.notebooks import compose, digest, to_bytes
+from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, spare
+
+COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt", "start.py")
+LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
+KIND = "hand-out of Transformers from Version 0"
+
+
+class ReleaseError(Exception):
+    """A hand-out cannot be made: the message is one sentence."""
+
+
+def main(arguments=None):
+    """Make the hand-out; the exit status is 0 where it was made."""
+    options = _options(arguments)
+    try:
+        numbers = _numbers(options.lessons, [stem[:2] for stem in lesson_stems()])
+        _refuse_to_overwrite(options.output)
+        lessons = [read_lesson(stem) for stem in lesson_stems()]
+        chosen = [lesson for lesson in lessons if lesson.number in numbers]
+        decided = fates(lessons, numbers)
+        package = package_files(chosen, decided)
+        files = course_files(chosen, package) if options.nbgrader else handout_files(chosen, decided) | package
+        label = _label(files, chosen, decided)
+        _put(options.output, files | {LABEL: _as_json(label)})
+    except (ReleaseError, LessonError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename or options.output} cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 1
+    print(_summary(decided))
+    print(f"\n{len(label['files']) + 1} files in {options.output}, fingerprint {label['fingerprint']}")
+    return 0
+
+
+def handout_files(chosen, decided):
+    """What a class gets beside course_lib, as {path: bytes}.
+
+    chosen:  the lessons that are handed out
+    decided: the Fate of every exercise
+    """
+    files = {name: (ROOT / name).read_bytes() for name in COPIED}
+    for lesson in chosen:
+        files[f"lessons/{lesson.stem}.ipynb"] = _blank(lesson)
+    files["README.md"] = _page(chosen, decided).encode()
+    return files
+
+
+def package_files(chosen, decided):
+    """course_lib as the class gets it: no staff, no checks of lessons to come, no answers that are not kept."""
+    last, files, spared = max(lesson.number for lesson in chosen), {}, spare(chosen, decided)
+    for path in sorted(PACKAGE.rglob("*")):
+        inside = path.relative_to(ROOT).as_posix()
+        later = re.fullmatch(r"course_lib/checks/lesson_(\d\d)\w*\.py", inside)
+        if path.suffix not in (".py", ".json") or "/staff/" in inside or (later and later[1] > last):
+            continue
+        files[inside] = path.read_bytes()
+        module = inside.removesuffix(".py").replace("/", ".")
+        if any(fate.module == module for fate in decided):
+            files[inside] = cut(module, path.read_text(encoding="utf-8"), decided, spared).encode()
+    return files
+
+
+def _blank(lesson):
+    """The lesson's notebook; one that the build would write anew is not handed out."""
+    data, path = to_bytes(compose(lesson)[1]), LESSONS / f"{lesson.stem}.ipynb"
+    if not path.exists() or path.read_bytes() != data:
+        raise ReleaseError(f"lessons/{lesson.stem}.ipynb is missing, edited or older than its text: run python -m "
+                           f"course_lib.staff.build {lesson.number}")
+    return data
+
+
+# Words
+
+
+def _page(chosen, decided):
+    """The page for the class: what this is, how to begin, what to hand in."""
+    first = f"lessons/{chosen[0].stem}.ipynb"
+    rows = [f"| [{lesson.title}](lessons/{lesson.stem}.ipynb) | {', '.join(f'`{e}`' for e in lesson.exercises)} |"
+            for lesson in chosen]
+    numbers = {lesson.number for lesson in chosen}
+    alone = [f"`{fate.name}`" for fate in decided if fate.what == WITHHELD and fate.lesson in numbers]
+    without = [f"There is no stand-in for {', '.join(alone)}: cells that use it say so until your own answer is right.",
+               ""] if alone else []
+    return "\n".join([
+        "# Transformers from Version 0: what to do", "",
+        "You need Python 3.11, 3.12 or 3.13 with pip. In this folder:", "",
+        "```", f"python3 start.py lab {first}", "```", "",
+        "The first call makes an environment in `.venv`, which takes some minutes and 2 to 8 GB of disk. On Windows,",
+        "type `py` instead of `python3`. Work from the first cell to the last. Each exercise is a blank (`raise",
+        "NotImplementedError`) with a check in the cell after it; the card under the check says what is wrong, as",
+        "often as you like.", "",
+        *without,
+        "## Hand in", "",
+        "Save the notebook and hand in its file, under the name it has. Keep each answer in one cell, with its imports",
+        "and whatever else it needs.", "",
+        "| file | exercises |", "|---|---|", *rows, "",
+        f"Which hand-out this is stands in `{LABEL}`; leave that file as it is.", ""])
+
+
+def _summary(decided):
+    """One line for each answer that is not kept, and one for those that are."""
+    lines = [f"{fate.what:8}  {fate.lesson} {fate.name}: {fate.why}" for fate in decided if fate.what != KEPT]
+    over = [fate.name for fate in decided if fate.what == KEPT]
+    return "\n".join([*lines, f"{KEPT:8}  {len(over)} answers of lessons before the first one handed out"])
+
+
+def _label(files, chosen, decided):
+    """What tells one hand-out from another, and its files from files that came later."""
+    by_file = {path: digest(data) for path, data in sorted(files.items())}
+    return {"kind": KIND, "fingerprint": digest(by_file), "lessons": [lesson.number for lesson in chosen],
+            "exercises": {f.name: f.what for f in decided if f.what != KEPT}, "files": by_file}
+
+
+def _as_json(value):
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
+
+
+# Files
+
+
+def _put(folder, files):
+    """Write a folder whole or not at all."""
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
+        new, old = Path(scratch) / "new", Path(scratch) / "old"
+        for path, data in files.items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_bytes(data)
+        if folder.exists():
+            os.replace(folder, old)
+        try:
+            os.replace(new, folder)
+        except OSError:
+            if old.exists():
+                os.replace(old, folder)
+            raise
+
+
+def _refuse_to_overwrite(folder):
+    """Only an empty folder, or a hand-out that nobody has touched, may be replaced."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ReleaseError(f"{folder} is no folder: choose a folder that does not exist yet")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    try:
+        label = json.loads((folder / LABEL).read_text(encoding="utf-8"))
+        known = dict(label["files"]) if label["kind"] == KIND else None
+    except (OSError, ValueError, KeyError, TypeError):
+        known = None
+    if known is None:
+        raise ReleaseError(f"{folder} holds something that is no hand-out: choose a folder that is empty or does not "
+                           "exist yet")
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).as_posix()
+        if path.is_symlink() or (path.is_file() and inside != LABEL and known.get(inside) != digest(path.read_bytes())):
+            raise ReleaseError(f"{folder} holds {inside}, which is not as the hand-out was written: move it away, or "
+                               "choose another folder")
+
+
+# Which lessons
+
+
+def _numbers(words, known):
+    """The numbers of the lessons that numbers and ranges name."""
+    numbers = set()
+    for word in words:
+        parts = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", word)
+        if not parts:
+            raise ReleaseError(f"{word!r} is no lesson: give a number such as 06, or a range such as 02-05")
+        first, last = int(parts[1]), int(parts[2] or parts[1])
+        if last < first:
+            raise ReleaseError(f"{word!r} is an empty range: its first lesson comes after its last")
+        numbers |= {f"{number:02}" for number in range(first, last + 1)}
+    if unknown := sorted(numbers - set(known)):
+        raise ReleaseError(f"there is no lesson {', '.join(unknown)}: the lessons are {known[0]} to {known[-1]}")
+    return numbers
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(prog="python -m course_lib.staff.release", description="Make a hand-out.")
+    parser.add_argument("lessons", nargs="+", metavar="LESSON", help="a number, such as 06, or a range, such as 02-05")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder to write")
+    parser.add_argument("--nbgrader", action="store_true", help="write the source folder of an nbgrader course")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,258 @@
+"""The hand-out works, holds no answer that is still open, and is the same each time."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+from course_lib.staff import release
+from course_lib.staff.answers import source_and_stub
+from course_lib.staff.lesson_text import LESSONS, ROOT, lesson_stems, read_lesson
+from course_lib.staff.release import handout_files, package_files
+from course_lib.staff.withheld import KEPT, STAND_IN, WITHHELD, fates
+
+ALL = [read_lesson(stem) for stem in lesson_stems()]
+NUMBERS = [lesson.number for lesson in ALL]
+
+
+def decided(*numbers):
+    return {fate.name: fate for fate in fates(ALL, list(numbers))}
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory):
+    """Makes hand-outs, each once."""
+    made = {}
+
+    def make(*numbers):
+        if numbers not in made:
+            made[numbers] = tmp_path_factory.mktemp("handout") / "class"
+            assert release.main([*numbers, "-o", str(made[numbers])]) == 0
+        return made[numbers]
+
+    return make
+
+
+# Which answers
+
+
+def test_an_answer_is_kept_when_its_lesson_is_over_and_held_back_when_it_is_not():
+    """A class that gets the answers of next week, or has to do without those of last week."""
+    fate = decided("06")
+    assert {name for name in fate if fate[name].what == KEPT} == {
+        name for lesson in ALL if lesson.number < "06" for name in lesson.exercises}
+    assert fate["MultiHeadAttention"].what == fate["ViT"].what == WITHHELD
+
+
+def test_what_a_handed_out_lesson_runs_on_comes_along_as_a_stand_in():
+    """Lesson 06 calls an attention that lesson 07 asks for; lesson 12 a model whose parts lesson 15 asks for."""
+    assert [name for name, fate in decided("06").items() if fate.what == STAND_IN] == ["scaled_dot_product_attention"]
+    assert decided("06")["scaled_dot_product_attention"].why == "lesson 06 names it"
+    assert decided("12")["SwiGLU"].why == "lesson 12 runs LlamaBlock, which needs it"
+    assert decided("06", "08")["MultiHeadAttention"].why == "lesson 08 asks for it by mine()"
+
+
+@pytest.mark.parametrize("number", sorted(set(NUMBERS) - {"11"}))
+def test_a_lesson_handed_out_alone_brings_no_stand_in_for_its_own_exercises(number):
+    """A check that runs on the answer it judges; lesson 11 times the learner's Transformer beside the course's."""
+    assert {fate.what for fate in decided(number).values() if fate.lesson == number} == {WITHHELD}
+
+
+# What is in it
+
+
+@pytest.mark.parametrize("numbers", [["00"], ["06"], ["11"], NUMBERS])
+def test_no_open_answer_can_be_read_in_a_hand_out(numbers):
+    """A line of the answer left in the module, or in a module that has a copy of it."""
+    chosen = [lesson for lesson in ALL if lesson.number in numbers]
+    fate = fates(ALL, numbers)
+    files = package_files(chosen, fate) | handout_files(chosen, fate)
+    texts = {path: data.decode() for path, data in files.items() if path.endswith(".py")}
+    for one in fate:
+        if one.what != KEPT:
+            module = texts[one.module.replace(".", "/") + ".py"]
+            source, stub = source_and_stub(one.module, one.name, "test")
+            assert source not in module and _defined(module, one.name) == _signature(stub)
+    for path, text in texts.items():
+        ast.parse(text, path)
+    assert not any("/staff/" in path or path.startswith(("solutions", "tests")) for path in files)
+
+
+def test_no_neighbour_of_an_open_answer_says_half_of_it():
+    """The weights of a multi-head attention, for a picture of lesson 10, right below the stub of lesson 06."""
+    files = {number: package_files([lesson for lesson in ALL if lesson.number == number], fates(ALL, [number]))
+             for number in ("06", "10")}
+    assert b"def attention_patterns" in files["10"]["course_lib/attention.py"]
+    assert b"def attention_patterns" not in files["06"]["course_lib/attention.py"]
+    assert b"W_q(" not in files["06"]["course_lib/attention.py"]
+
+
+def _defined(text, name):
+    """How a module defines a name, without what is raised."""
+    return _signature(next(ast.unparse(node) for node in ast.parse(text).body if getattr(node, "name", "") == name))
+
+
+def _signature(stub):
+    tree = ast.parse(stub)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and not (isinstance(node.exc, ast.Call) and node.exc.func.id == "ValueError"):
+            node.exc = ast.Name("NotImplementedError")
+    return ast.dump(tree)
+
+
+def test_the_same_course_makes_the_same_bytes(handout, tmp_path):
+    """A date, a path or an order of the day in it: a hand-out that cannot be matched with what comes back."""
+    done = subprocess.run([sys.executable, "-m", "course_lib.staff.release", "02", "-o", str(tmp_path / "again")],
+                          cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    one = _bytes(handout("02"))
+    assert one == _bytes(tmp_path / "again")
+    assert json.loads(one["handout.json"])["lessons"] == ["02"]
+    assert one["lessons/02_self_attention_untrained.ipynb"] == \
+        (LESSONS / "02_self_attention_untrained.ipynb").read_bytes()
+
+
+def _bytes(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# It works
+
+JUDGE = """
+import importlib, pathlib, sys
+import torch
+torch.set_num_threads(1)
+import course_lib
+from course_lib.checks import EXERCISES
+from course_lib.checks.exercise import mistake_name
+from course_lib.checks.judging import judge
+assert pathlib.Path(course_lib.__file__).parents[1] == pathlib.Path.cwd(), course_lib.__file__
+sys.path.append(sys.argv[1])
+for module in sys.argv[2:]:
+    for name, styles in importlib.import_module("tests.right_answers." + module).RIGHT_ANSWERS.items():
+        exercise = EXERCISES[name]
+        for style, answer in styles.items():
+            assert judge(exercise, answer).status == "right", (name, style)
+        for mistake in exercise.mistakes[::5]:
+            assert judge(exercise, mistake).mistake == mistake_name(mistake), mistake
+        stands_in = getattr(exercise.verified, "stands_in", True)
+        assert judge(exercise, exercise.verified).status == ("right" if stands_in else "unanswered"), name
+"""
+
+
+@pytest.mark.parametrize("number", ["02", "06"])
+def test_the_checks_of_a_hand_out_judge_as_the_course_s_do(handout, number):
+    """A mistake that runs on an answer which is no longer there is not recognised any more."""
+    folder = handout(number)
+    done = subprocess.run([sys.executable, "-B", "-c", JUDGE, str(ROOT), f"lesson_{number}"], cwd=folder,
+                          env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_hand_out_s_lesson_says_what_is_missing_and_runs_to_its_end_once_it_is_there(handout, monkeypatch):
+    """A class that sits before a traceback about the course's own files."""
+    folder, stem = handout("02"), "02_self_attention_untrained"
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    blank = _run(folder, stem)
+    errors = [out.evalue for cell in blank.cells for out in cell.get("outputs", []) if out.output_type == "error"]
+    assert errors[0] == ("reweight has no stand-in in this hand-out: your own answer to the exercise of lesson 02 is "
+                         "needed first")
+    assert "need your own code first: this hand-out has no stand-in for it." in str(blank.cells)
+    source, _ = source_and_stub("course_lib.attention", "reweight", "test")
+    done = _run(folder, stem, source)
+    assert not [out for cell in done.cells for out in cell.get("outputs", []) if out.output_type == "error"]
+
+
+def _run(folder, stem, answer=None):
+    notebook = nbformat.read(folder / "lessons" / f"{stem}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        if answer and "exercise" in cell.metadata.get("tags", []):
+            cell.source = answer
+    where = nbformat.v4.new_code_cell("import course_lib; print(course_lib.__file__)")
+    notebook.cells.insert(0, where)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True,
+                            resources={"metadata": {"path": str(folder / "lessons")}}).execute()
+    assert Path(where.outputs[0].text.strip()).is_relative_to(folder)
+    return notebook
+
+
+# The folder
+
+
+def test_an_earlier_hand_out_is_replaced_and_nothing_of_it_is_left(handout, tmp_path):
+    """An answer of the last hand-out that stays in the folder of the next."""
+    folder = tmp_path / "class"
+    shutil.copytree(handout("02"), folder)
+    assert release.main(["03", "-o", str(folder)]) == 0
+    assert [path.name for path in (folder / "lessons").iterdir()] == ["03_bottleneck_and_version_0.ipynb"]
+    assert [path.name for path in tmp_path.iterdir()] == ["class"]
+
+
+@pytest.mark.parametrize("what", ["a file in the way", "somebody's folder", "a label of something else",
+                                  "work in a hand-out", "a changed file of a hand-out", "a link"])
+def test_what_is_no_hand_out_is_never_deleted(handout, tmp_path, capsys, what):
+    """A folder of somebody's own, or a hand-out that somebody has worked in."""
+    folder = tmp_path / "class"
+    if what == "a file in the way":
+        folder.write_text("mine")
+    elif what == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    elif what.startswith(("somebody", "a label")):
+        folder.mkdir()
+        (folder / ("thesis.txt" if what == "somebody's folder" else "handout.json")).write_text("{}")
+    else:
+        shutil.copytree(handout("02"), folder)
+        (folder / ("notes.txt" if what == "work in a hand-out" else "start.py")).write_text("mine")
+    before = _bytes(tmp_path)
+    capsys.readouterr()
+    assert release.main(["02", "-o", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and str(folder) in said
+    assert _bytes(tmp_path) == before
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (["16"], "there is no lesson 16: the lessons are 00 to 15"),
+    (["14-17"], "there is no lesson 16, 17"),
+    (["six"], "'six' is no lesson"),
+    (["06-04"], "is an empty range"),
+])
+def test_a_lesson_that_does_not_exist_is_said_in_one_sentence(tmp_path, capsys, words, says):
+    """A traceback, or a hand-out without the lesson that was asked for."""
+    assert release.main([*words, "-o", str(tmp_path / "class")]) == 1
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
+    assert not (tmp_path / "class").exists()
+
+
+def test_a_notebook_that_is_not_what_the_build_writes_is_not_handed_out(tmp_path, capsys, monkeypatch):
+    """A lesson with an answer typed into it."""
+    monkeypatch.setattr(release, "LESSONS", tmp_path)
+    assert release.main(["02", "-o", str(tmp_path / "class")]) == 1
+    assert "run python -m course_lib.staff.build 02" in capsys.readouterr().err
+
+
+def test_a_disk_that_cannot_be_written_leaves_the_earlier_hand_out(handout, tmp_path, capsys, monkeypatch):
+    """A crash between two states: half a hand-out, or none."""
+    folder = tmp_path / "class"
+    shutil.copytree(handout("02"), folder)
+    before, replace = _bytes(tmp_path), os.replace
+
+    def full(old, new):
+        if Path(old).name == "new":
+            raise OSError(28, "No space left on device", str(new))
+        return replace(old, new)
+
+    monkeypatch.setattr(os, "replace", full)
+    assert release.main(["03", "-o", str(folder)]) == 1
+    assert "cannot be written: No space left on device" in capsys.readouterr().err
+    assert _bytes(tmp_path) == before
