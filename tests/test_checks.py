@@ -160,6 +160,19 @@ def test_of_an_error_the_card_says_in_which_line_it_was_raised():
     assert "It raised RuntimeError: " in message and ", `return weights @ x.T`)" in message
 
 
+def test_an_error_without_words_is_told_all_the_same():
+    """`check` raised what the message of the learner's own exception raises."""
+
+    class Wordless(Exception):
+        def __str__(self):
+            return 1 / 0
+
+    def reweight(x):
+        raise Wordless
+
+    assert "It raised Wordless: its message cannot be made, that raises ZeroDivisionError" in check(reweight).message
+
+
 def test_an_answer_that_never_ends_is_stopped_and_told_so(monkeypatch):
     """A notebook that hangs until somebody finds the stop button; even where every Exception is caught."""
     monkeypatch.setattr(asking, "SECONDS", 0.3)

@@ -253,7 +253,10 @@ def _detached(value):
 
 
 def _one_line(error):
-    return " ".join(str(error).split())
+    try:
+        return " ".join(str(error).split())
+    except Exception as another:
+        return f"its message cannot be made, that raises {type(another).__name__}"
 
 
 def _where(error, candidate):

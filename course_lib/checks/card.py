@@ -78,7 +78,9 @@ def _failure_rows(verdict: Verdict):
 def _what_later_cells_use(verdict):
     if verdict.status == "right":
         return "use your own code."
-    return "use the course's verified version until yours is right."
+    if getattr(verdict.exercise.verified, "stands_in", True):
+        return "use the course's verified version until yours is right."
+    return "need your own code first: this hand-out has no stand-in for it."
 
 
 def _fill_in(says, names):

@@ -5,6 +5,7 @@ mistakes as tiny wrong answers, and properties to fall back on. The first call w
 truth decides; the mistake whose replies are the same as the answer's, call after call, names the cause.
 """
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -43,8 +44,13 @@ def judge(exercise, candidate, seed=0, ask=ask):
     candidate: whatever `ask` can put a Call to; by default a function or class of this process
     seed:      decides the random arguments
     """
-    with torch.inference_mode(False), torch.device("cpu"), undisturbed():
+    with torch.inference_mode(False), _on_the_cpu(), undisturbed():
         return _judge(exercise, candidate, seed, ask)
+
+
+def _on_the_cpu():
+    """New tensors go to the CPU. Where they do so anyway nothing is done, for this makes every operation slower."""
+    return contextlib.nullcontext() if torch.get_default_device().type == "cpu" else torch.device("cpu")
 
 
 def _judge(exercise, candidate, seed, ask):

@@ -677,8 +677,8 @@ EXAMPLES = (
 def more_calls(generator):
     """Masks with an empty row, giants under a mask, and a number of heads that does not fit."""
     size = (2, 3, 4, 2, 3)
-    args, module = make(generator, *size), attention.MultiHeadAttention(6, 2)
-    weights = random_weights(module, generator)
+    args = make(generator, *size)
+    weights = random_weights(attention.MultiHeadAttention(6, 2), generator)
     empty = random_mask(generator, 3, 4)
     empty[1] = False
     whole = random_mask(generator, 2, 1, 4)

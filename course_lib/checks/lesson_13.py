@@ -250,7 +250,7 @@ class Embedding(nn.Module):
         return self.place(self.join(self.class_token(tokens), tokens))  # (B, N + 1, d_model)
 
     def patches(self, images):
-        return vision.patchify(images, self.patch_size)
+        return F.unfold(images, self.patch_size, stride=self.patch_size).mT
 
     def project(self, patches):
         return self.proj(patches)
@@ -601,7 +601,7 @@ class Model(nn.Module):
     def __init__(self, image_size, patch_size, in_channels, num_classes,
                  d_model, num_heads, d_ff, num_layers, dropout=0.0):
         super().__init__()
-        self.embed = vision.PatchEmbedding(image_size, patch_size, in_channels, d_model)
+        self.embed = Embedding(image_size, patch_size, in_channels, d_model)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.head = nn.Linear(d_model, num_classes)

@@ -1,0 +1,186 @@
+"""The command: it goes on where it was killed, repeats a grade, refuses what it cannot confine, and says why."""
+
+import csv
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.staff.grade import __main__ as command
+from course_lib.staff.grade import book, confine, marking
+from tests.test_grade import MASK, REWEIGHT, SHIFT, notebook
+
+ROOT = Path(__file__).parents[1]
+WRONG = "def causal_mask(T):\n    return torch.ones(T, T).triu().bool()"
+needs_confinement = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
+
+
+@pytest.fixture
+def batch(tmp_path):
+    """Eight students: half of them have one exercise wrong."""
+    folder = tmp_path / "batch"
+    folder.mkdir()
+    for i in range(8):
+        mask = WRONG if i % 2 else MASK
+        (folder / f"s{i}.ipynb").write_text(notebook("import torch", REWEIGHT, mask, SHIFT))
+    return folder
+
+
+def arguments(batch, report, *more):
+    return [str(batch), "-o", str(report), "--exercises", "reweight,causal_mask,shift_right", *more]
+
+
+def start(batch, report, *more):
+    return subprocess.Popen([sys.executable, "-m", "course_lib.staff.grade", *arguments(batch, report, *more)],
+                            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def results(report):
+    with (report / "results.csv").open(encoding="utf-8", newline="") as file:
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+
+
+def graded(report):
+    with sqlite3.connect(f"file:{report / book.NAME}?mode=ro", uri=True) as connection:
+        return connection.execute("SELECT rowid, student FROM submission ORDER BY student").fetchall()
+
+
+@needs_confinement
+def test_a_run_that_is_killed_goes_on_where_it_was(batch, tmp_path):
+    """Forty minutes of grading lost to a closed laptop, or done twice."""
+    report, whole = tmp_path / "report", tmp_path / "whole"
+    first = start(batch, report, "--seed", "5", "--lanes", "1")
+    while first.poll() is None:
+        if (report / book.NAME).exists() and _some(report):
+            first.send_signal(signal.SIGKILL)
+        time.sleep(0.01)
+    first.communicate()
+    before = graded(report)
+    assert first.returncode == -signal.SIGKILL and 0 < len(before) < 8
+    second = start(batch, report)
+    said, errors = second.communicate(timeout=120)
+    assert second.returncode == 0, errors
+    assert f"{8 - len(before)} graded now, {len(before)} before." in said
+    assert graded(report)[: len(before)] == before, "what was finished was graded again"
+    third = start(batch, whole, "--seed", "5")
+    assert third.communicate(timeout=120) and third.returncode == 0
+    assert results(report) == results(whole), "a seed repeats a grade"
+    assert [r["verdict"] for r in results(report)].count("fail") == 4
+
+
+def _some(report):
+    try:
+        return graded(report)
+    except sqlite3.Error:
+        return []
+
+
+@needs_confinement
+def test_a_changed_submission_is_graded_again_and_one_that_is_gone_is_dropped(batch, tmp_path, capsys):
+    """A student hands in once more, and keeps the old grade."""
+    report = tmp_path / "report"
+    assert run(arguments(batch, report)) == 0
+    (batch / "s1.ipynb").write_text(notebook("import torch", REWEIGHT, MASK, SHIFT))
+    (batch / "s2.ipynb").unlink()
+    capsys.readouterr()
+    assert run(arguments(batch, report)) == 0
+    assert "1 graded now, 6 before." in capsys.readouterr().out
+    verdicts = {(r["student"], r["exercise"]): r["verdict"] for r in results(report)}
+    assert verdicts["s1", "causal_mask"] == "pass" and not any(student == "s2" for student, _ in verdicts)
+
+
+@needs_confinement
+def test_regrading_shows_what_changes_before_it_writes(batch, tmp_path, capsys):
+    """A check is mended, and nobody knows whose grade that changes."""
+    report = tmp_path / "report"
+    assert run(arguments(batch, report)) == 0
+    with sqlite3.connect(report / book.NAME) as connection:  # as if an older check had let this one through
+        connection.execute("UPDATE verdict SET verdict = 'pass' WHERE student = 's3' AND exercise = 'causal_mask'")
+    connection.close()
+    for more, verdict in ((), "pass"), (("--yes",), "fail"):
+        capsys.readouterr()
+        assert run(["regrade", "-o", str(report), *more]) == 0
+        said = capsys.readouterr().out
+        assert "causal_mask  s3: pass" in said and "1 of 24 verdicts change: 1 × pass → fail." in said
+        assert run(["report", "-o", str(report)]) == 0
+        assert [r["verdict"] for r in results(report) if (r["student"], r["exercise"]) == ("s3", "causal_mask")] \
+            == [verdict]
+    assert not (report / ".regrade").exists()
+
+
+def test_two_runs_at_once_do_not_mix(batch, tmp_path, capsys):
+    """Two runs write into one book."""
+    report = tmp_path / "report"
+    connection = book.opened(report)
+    assert run(arguments(batch, report)) == 2
+    assert "Another run is at work in" in capsys.readouterr().err
+    connection.close()
+
+
+def test_without_confinement_nothing_is_run(batch, tmp_path, capsys, monkeypatch):
+    """Students' code with the rights of the person who grades."""
+    monkeypatch.setattr(confine, "probe", lambda: "C")
+    assert run(arguments(batch, tmp_path / "report")) == 3
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Isolation C: ") and "--unsandboxed" in captured.err
+    assert not (tmp_path / "report" / "results.csv").exists()
+    assert run(arguments(batch, tmp_path / "report", "--unsandboxed")) == 0
+    assert {r["isolation"] for r in results(tmp_path / "report")} == {"C unsandboxed"}
+    assert [r["verdict"] for r in results(tmp_path / "report")].count("pass") == 20
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    (["/nowhere"], "There is no folder or zip /nowhere."),
+    (["--exercises", "reweigt"], "There is no exercise named reweigt. Did you mean reweight?"),
+    (["--exercises", " ,"], "--exercises names none"),
+    (["--settings", "/nowhere.toml"], "/nowhere.toml"),
+    (["--isolation", "M"], "isolation M was asked for"),
+])
+def test_what_cannot_be_done_is_said_in_a_sentence(batch, tmp_path, capsys, changed, words):
+    """A traceback for a wrong path."""
+    asked = arguments(batch, tmp_path / "report")
+    asked = [*changed, *asked[1:]] if not changed[0].startswith("--") else [*asked, *changed]
+    assert run(asked) in (2, 3)
+    said = capsys.readouterr().err
+    assert words in said and "Traceback" not in said
+
+
+@needs_confinement
+def test_without_a_list_everybody_has_a_row_for_every_exercise_of_the_lessons_handed_in(tmp_path, capsys):
+    """Forty-seven rows "missing" for a class that has handed in one lesson; or none for who left it blank."""
+    folder = tmp_path / "batch"
+    folder.mkdir()
+    blank, = (ROOT / "lessons").glob("05_*.ipynb")
+    (folder / "blank.ipynb").write_bytes(blank.read_bytes())
+    (folder / "one.ipynb").write_text(notebook("import torch", REWEIGHT))
+    assert run([str(folder), "-o", str(tmp_path / "report")]) == 0
+    found = {(r["student"], r["exercise"]): r["verdict"] for r in results(tmp_path / "report")}
+    assert set(exercise for _, exercise in found) == {"reweight", "attention_query_matrix", "cross_attention",
+                                                      "self_attention"}
+    assert found["one", "reweight"] == "pass" and list(found.values()).count("missing") == 7
+
+
+def run(asked):
+    """The command in this process; it changes its folder."""
+    here = os.getcwd()
+    try:
+        return command.main(asked)
+    finally:
+        os.chdir(here)
+
+
+def test_a_grader_that_fails_on_one_answer_costs_that_verdict_and_says_so(monkeypatch):
+    """One mistake of our own, and a class has no grades."""
+    def broken(*_):
+        raise KeyError("oh")
+
+    student = marking._Student(marking.Marker(None, ("reweight",), 1, "B"), [], [])
+    monkeypatch.setattr(student, "places", lambda *_: [(0, "function")])
+    monkeypatch.setattr(student, "judged", broken)
+    verdict = student.verdict("reweight", ())
+    assert verdict.verdict == "error" and "The grader itself failed here" in verdict.reason
