@@ -9,7 +9,6 @@ all its processes; nbgrader's is for fewer students, and both are given per subm
 import argparse
 import json
 import os
-import random
 import resource
 import shutil
 import subprocess
@@ -18,22 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from course_lib.staff.grade.sample import ANSWERS, cell, notebook, submission, write_class
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.nbgrader_export import CONFIG, TEST, role, with_regions
-
-ANSWERS = {
-    "reweight": ("def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x",
-                 "def reweight(x):\n    return torch.softmax(x @ x.T / x.shape[1] ** 0.5, -1) @ x"),
-    "causal_mask": ("def causal_mask(T):\n    return torch.ones(T, T).tril().bool()",
-                    "def causal_mask(T):\n    return torch.ones(T, T).triu().bool()"),
-    "shift_right": ("def shift_right(labels, bos_id):\n"
-                    "    return torch.cat([torch.full_like(labels[:, :1], bos_id), labels[:, :-1]], 1)",
-                    "def shift_right(labels, bos_id):\n    return labels"),
-    "dot_product_attention": ("def dot_product_attention(query, inputs):\n"
-                              "    return torch.softmax(inputs @ query, 0) @ inputs",
-                              "def dot_product_attention(query, inputs):\n"
-                              "    return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs"),
-}
 
 
 def main(arguments=None):
@@ -56,20 +42,10 @@ def main(arguments=None):
         print(f"\nnbgrader takes {ratio:.0f} times the CPU time.")
 
 
-def submission(student):
-    """The cells of one student: the set-up, then an answer to each exercise."""
-    chance = random.Random(student)
-    return ["import torch", *(answers[chance.random() < 0.25] for answers in ANSWERS.values())]
-
-
 def _ours(folder, students):
-    handed_in = folder / "submissions"
-    handed_in.mkdir()
-    for student in range(students):
-        cells = [_cell(source) for source in submission(student)]
-        (handed_in / f"student{student:05d}.ipynb").write_text(_notebook(cells))
-    found = _measured([sys.executable, "-m", "course_lib.staff.grade", str(handed_in), "-o", str(folder / "report"),
-                       "--exercises", ",".join(ANSWERS)], ROOT)
+    write_class(folder / "submissions", students)
+    found = _measured([sys.executable, "-m", "course_lib.staff.grade", str(folder / "submissions"), "-o",
+                       str(folder / "report"), "--exercises", ",".join(ANSWERS)], ROOT)
     return found | {"students": students, "isolation": found["said"].splitlines()[0].split()[1].rstrip(":")}
 
 
@@ -82,34 +58,28 @@ def _nbgrader(folder, students):
     course = folder / "course"
     (course / "source" / "four").mkdir(parents=True)
     (course / "nbgrader_config.py").write_text(CONFIG)
-    cells = [_cell("import torch")]
+    cells = [cell("import torch")]
     for name, (right, _) in ANSWERS.items():
-        cells.append(_cell(with_regions(right), name, solution=True))
-        cells.append(_cell(TEST.format(name=name), f"test-{name}", grade=True, locked=True, points=1))
-    (course / "source" / "four" / "four.ipynb").write_text(_notebook(cells))
+        cells.append(_marked(with_regions(right), name, solution=True))
+        cells.append(_marked(TEST.format(name=name), f"test-{name}", grade=True, locked=True, points=1))
+    (course / "source" / "four" / "four.ipynb").write_text(notebook(cells))
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([program, "generate_assignment", "four"], cwd=course, check=True, capture_output=True,
                    env=environment)
     released = json.loads((course / "release" / "four" / "four.ipynb").read_text())
     for student in range(students):
         answers = iter(submission(student)[1:])
-        for cell in released["cells"]:
-            if cell["metadata"].get("nbgrader", {}).get("solution"):
-                cell["source"] = next(answers)
+        for blank in released["cells"]:
+            if blank["metadata"].get("nbgrader", {}).get("solution"):
+                blank["source"] = next(answers)
         place = course / "submitted" / f"student{student:05d}" / "four"
         place.mkdir(parents=True)
         (place / "four.ipynb").write_text(json.dumps(released))
     return _measured([program, "autograde", "four"], course, environment) | {"students": students}
 
 
-def _cell(source, grade_id=None, **of_role):
-    metadata = {"nbgrader": role(grade_id, **of_role)} if grade_id else {}
-    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], "execution_count": None}
-
-
-def _notebook(cells):
-    cells = [cell | {"id": f"cell{i}"} for i, cell in enumerate(cells)]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+def _marked(source, grade_id, **of_role):
+    return cell(source) | {"metadata": {"nbgrader": role(grade_id, **of_role)}}
 
 
 def _measured(command, folder, environment=None):
