@@ -535,3 +535,12 @@ def test_help_names_the_commands_and_installs_nothing(course, capsys, arguments)
     said = capsys.readouterr().out
     assert "start.py lab" in said and "start.py test" in said
     assert not (course.folder / ".venv").exists()
+
+
+def test_what_runs_before_a_commit_is_what_the_house_has():
+    """A hook that names a command which was renamed passes nothing, or everything."""
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    for hook in hooks:
+        module = re.fullmatch(r"python3 start\.py python -m (\S+) .+", hook["entry"])[1]
+        assert importlib.util.find_spec(module), module
+    assert re.match(hooks[1]["files"], "solutions/04_scaling.py") and re.match(hooks[1]["files"], "README.md")

@@ -1,0 +1,37 @@
+"""The author's guide, followed to the letter in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+FILES = re.findall(r"^`([\w/]+\.py)`\n\n```python\n(.+?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
+    """A guide that was right a year ago."""
+    for folder in ("course_lib", "tests", "solutions", "lessons"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "my_answers"))
+    shutil.copy(ROOT / "README.md", tmp_path)
+    assert len(FILES) == 4
+    for path, text in FILES:
+        assert not (tmp_path / path).exists()
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    said = [_run(tmp_path, command) for command in re.findall(r"^python3 start\.py python (-m .+)$", GUIDE, re.M)]
+    assert "16_hard_attention: executed in" in said[0]
+    assert "| `hard_attention` | 2 of 2 | 1 of 1 | 1 of 1 |" in said[1]
+    lesson = (tmp_path / "lessons" / "16_hard_attention.ipynb").read_text(encoding="utf-8")
+    assert "raise NotImplementedError" in lesson and "argmax" not in lesson
+    assert "16 · Hard attention" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    _run(tmp_path, f"-m ruff check --config {ROOT / 'pyproject.toml'} {' '.join(path for path, _ in FILES)}")
+
+
+def _run(folder, command):
+    done = subprocess.run([sys.executable, *command.split()], cwd=folder, capture_output=True, text=True, timeout=300,
+                          env=os.environ | {"PYTHONPATH": str(folder)})
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
