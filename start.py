@@ -2,6 +2,7 @@
 
     python3 start.py lab              open the first lesson in JupyterLab
     python3 start.py lab NOTEBOOK     open another one; options go on to JupyterLab
+    python3 start.py update           get the newest version; your notebooks and answers stay
     python3 start.py test             run the tests; options go on to pytest
     python3 start.py COMMAND ...      run any command in the environment, for example: python3 start.py python
 
@@ -301,6 +302,8 @@ def command_for(arguments):
         return [PYTHON, "-m", "jupyter", "lab"] + named, ROOT
     if name == "test":
         return [PYTHON, "-m", "pytest"] + rest, ROOT
+    if name == "update":
+        return [PYTHON, "-m", "course_lib.update"] + rest, ROOT
     program = shutil.which(name, path=environment()["PATH"])
     if not program:
         raise Stop(f"there is no command {name!r} here; `python3 start.py --help` shows what there is")
