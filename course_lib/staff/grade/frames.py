@@ -130,7 +130,7 @@ def _unpacked(value, tensors):
 
 
 def _bytes(tensor):
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    flat = tensor.detach().cpu().clone(memory_format=torch.contiguous_format).reshape(-1)  # one number keeps any stride
     return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
 
 

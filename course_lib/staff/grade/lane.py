@@ -194,6 +194,7 @@ class Child:
         def hear(fields):
             if not replies and isinstance(used := fields.pop("used", None), list):
                 watch.update(u for u in used if isinstance(u, str))
+            _set_modes(functions, fields.pop("modes", None))
             if len(replies) == len(calls):
                 raise frames.FrameError("one reply too many")
             replies.append(_reply(fields, calls[len(replies)]))
@@ -236,7 +237,8 @@ class Child:
 def _as_fields(call):
     """A Call as a frame can hold it: a function among the arguments becomes its number and its words."""
     numbers = itertools.count()
-    args = tuple({"callable": next(numbers), "words": repr(a)} if _is_function(a) else a for a in call.args)
+    args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None)}
+                 if _is_function(a) else a for a in call.args)
     return {"args": args} | {k: getattr(call, k) for k in (
         "gradients", "strided", "on_gpu", "twice", "build", "weights", "layout", "train", "seed")}
 
@@ -251,20 +253,31 @@ def _is_function(value):
     return callable(value) and not isinstance(value, torch.Tensor)
 
 
+def _set_modes(functions, modes):
+    """Put the judge's modules into the modes that an answer has left them in."""
+    modules = [f for f in functions if isinstance(f, torch.nn.Module)]
+    if isinstance(modes, list) and len(modes) == len(modules):
+        for module, mode in zip(modules, modes, strict=True):
+            module.train(mode is True)
+
+
 def _call(functions, lent, asked):
     """Call one of the judge's functions for an answer; tensors keep a graph, so that gradients can come back."""
     with _well_formed():
         function, args, gradients = functions[asked["which"]], asked["args"], asked["gradients"] is True
+        names = asked["names"]
         args = [a.requires_grad_() if gradients and isinstance(a, torch.Tensor) and a.is_floating_point() else a
                 for a in args]
     try:
         with torch.set_grad_enabled(gradients):
-            value = function(*args)
-        lent.append((args, value))
+            first = len(args) - len(names)
+            value = function(*args[:first], **dict(zip(names, args[first:], strict=True)))
+        has_gradients = isinstance(value, torch.Tensor) and value.requires_grad
+        lent += [(args, value)] if has_gradients else []
         same = [i for i, a in enumerate(args) if a is value]
         value = None if same else value
         frames.packed("value", {"value": value})  # can it be sent?
-        return {"number": len(lent) - 1, "value": value, "same": same[0] if same else None}
+        return {"number": len(lent) - 1 if has_gradients else None, "value": value, "same": same[0] if same else None}
     except Exception as error:
         return {"error": (type(error).__name__, str(error)[:300])}
 
@@ -274,7 +287,8 @@ def _backward(lent, asked):
     with _well_formed():
         args, value = lent[asked["number"]]
         wanted = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
-        found = iter(torch.autograd.grad(value, wanted, asked["gradients"][0], allow_unused=True))
+        found = iter(torch.autograd.grad(value, wanted, asked["gradients"][0], allow_unused=True,
+                                         retain_graph=True))  # a Jacobian asks row by row
     return {"gradients": [next(found) if any(a is w for w in wanted) else None for a in args]}
 
 

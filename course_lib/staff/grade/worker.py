@@ -8,6 +8,7 @@ itself before it reads one cell.
 """
 
 import ast
+import builtins
 import contextlib
 import gc
 import importlib
@@ -26,6 +27,8 @@ ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
 TOGETHER = 0.02  # seconds for which replies are gathered
 WATCHED = ("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention",
            "_transformer_encoder_layer_fwd", "layer_norm", "rms_norm")
+CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
+          NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 
 
 def main():
@@ -214,7 +217,8 @@ class Child:
         error = reply.error and tuple(words[:500] for words in reply.error)
         if error and error[0] in ("TookTooLong", "NotImplementedError"):  # nobody asks more of it
             ended.append(error)
-        return {**vars(reply), "args_after": after, "error": error, "used": sorted(used)}
+        modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
+        return {**vars(reply), "args_after": after, "error": error, "used": sorted(used), "modes": modes}
 
 
 @contextlib.contextmanager
@@ -259,8 +263,26 @@ def _one_line(error):
 def _made(argument, child):
     """An argument as the answer gets it: a callable of the judge's is called from afar."""
     if isinstance(argument, dict) and "callable" in argument:
-        return Afar(child, argument["callable"], argument["words"])
+        afar = Afar(child, argument["callable"], argument["words"])
+        return afar if argument["training"] is None else _as_module(afar).train(argument["training"])
     return argument
+
+
+def _as_module(afar):
+    """With a mode, and all else that a module has."""
+    import torch
+
+    class Model(torch.nn.Module):
+        def __repr__(self):
+            return repr(afar)
+
+        def __deepcopy__(self, _):
+            return self
+
+        def forward(self, *args, **kwargs):
+            return afar(*args, **kwargs)
+
+    return Model()
 
 
 class Afar:
@@ -278,30 +300,36 @@ class Afar:
     def __call__(self, *args, **kwargs):
         child, which, _ = self._ask
         torch = child.torch
-        if kwargs:
-            raise TypeError(f"its arguments go by position, not by name: {', '.join(kwargs)}")
+        args, names = (*args, *kwargs.values()), list(kwargs)
         if torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in args):
-            return _through(child, which, args)
+            return _through(child, which, args, names)
         with torch._C.DisableTorchFunction():  # copying numbers for the judge is no part of the answer
-            return _answer(child, which, args, False)[1]
+            return _answer(child, which, args, names, False)[1]
 
 
-def _answer(child, which, args, gradients):
-    child.channel.send("call", which=which, args=args, gradients=gradients)
+def _answer(child, which, args, names, gradients):
+    """The number of a call, where gradients come of it, and its value. names: of the last arguments."""
+    child.channel.send("call", which=which, args=args, names=names, gradients=gradients)
     _, fields = child.channel.receive()
     if fields.get("error"):
         name, message = fields["error"]
-        raise type(name, (Exception,), {})(message)
+        known = getattr(builtins, name, None)
+        raise (known if known in CAUGHT else type(name, (Exception,), {}))(message)
     same = fields.get("same")
     return fields.get("number"), args[same] if same is not None else fields["value"]
 
 
-def _through(child, which, args):
-    class Function(child.torch.autograd.Function):
+def _through(child, which, args, names):
+    torch = child.torch
+
+    class Function(torch.autograd.Function):
         @staticmethod
         def forward(context, *args):
-            context.number, value = _answer(child, which, args, True)
-            return value.view_as(value) if any(value is a for a in args) else value
+            context.number, value = _answer(child, which, args, names, True)
+            value = value.view_as(value) if any(value is a for a in args) else value
+            if context.number is None and isinstance(value, torch.Tensor):  # it depends on no argument
+                context.mark_non_differentiable(value)
+            return value
 
         @staticmethod
         def backward(context, *gradients):
