@@ -190,6 +190,19 @@ def test_an_answer_that_never_ends_is_stopped_and_told_so(monkeypatch):
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
+def test_an_answer_that_is_wrong_first_and_endless_later_gets_its_card(monkeypatch):
+    """The engine compared as many replies as it had wanted to hear, and `check` raised ValueError."""
+    monkeypatch.setattr(asking, "SECONDS", 0.3)
+
+    def reweight(x):
+        while len(x) == 3:
+            time.sleep(0.01)
+        return 3 * x
+
+    result = check(reweight)
+    assert not result.passed and "expected" in result.message
+
+
 def test_a_tensor_that_says_it_equals_everything_does_not(recwarn):
     """A subclass of Tensor whose comparisons are all true was right."""
 

@@ -142,6 +142,45 @@ CASES = {
     "closes the channel": (inside("os.closerange(3, 64)"), "crash"),
     "only the public inputs": ("import course_lib\n" + inside(
         "known = {(2, 2): 1, (4, 3): 1}\nif tuple(x.shape) not in known:\n    return x"), "fail"),
+    "honest: timed": ("%%capture out\n%%time\n" + REWEIGHT, "pass"),
+    "honest: many shell lines": ("!ls\n" * 600 + REWEIGHT, "pass"),
+    "honest: uses what signs give": ("files = !ls\n%time y = 3.0\n" + REWEIGHT + "\nprint(y, *files)", "pass"),
+    "honest: awaits": ("import asyncio\nawait asyncio.sleep(0.01)\n" + REWEIGHT, "pass"),
+    "honest: from Colab": ("from google.colab import drive\ndrive.mount('/content')\n" + REWEIGHT, "pass"),
+    "honest: writes files": ("os.makedirs('out', exist_ok=True)\ntorch.save(torch.eye(2), 'out/a.pt')\n" + REWEIGHT,
+                             "pass"),
+    "honest: asks somebody": ("name = input('Your name? ')\n" + REWEIGHT, "pass"),
+    "honest: pickles its classes": ("import pickle, typing\nclass Net(torch.nn.Module):\n    child: 'Net'\n"
+                                    "pickle.loads(pickle.dumps(Net()))\ntyping.get_type_hints(Net)\n" + REWEIGHT,
+                                    "pass"),
+    "honest: compiled": ("@torch.compile\n" + REWEIGHT, "pass"),
+    "honest: no gradients elsewhere": ("torch.set_grad_enabled(False)\ntorch.set_default_device('meta')\n" + REWEIGHT,
+                                       "pass"),
+    "honest: deleted at the end": ([REWEIGHT, "del reweight"], "pass"),
+    "honest: a result takes the name": ([REWEIGHT, "reweight = reweight(torch.eye(3))"], "pass"),
+    "honest: arguments": ("import argparse\nargparse.ArgumentParser().parse_args()\n" + REWEIGHT, "pass"),
+    "trains before it defines": ("while True:\n    pass\n" + REWEIGHT, "timeout"),
+    "raises half a letter": (inside(r"raise ValueError('\ud800 \x00 \x1b[31m')"), "error"),
+    "a cell raises half a letter": (r"raise type('\x1b', (Exception,), {})('\ud800')" + "\n" + REWEIGHT, "error"),
+    "a type with a strange name": (r"reweight = type('=1\n\x1b[31m' + 'x' * 10**6, (), {})()", "fail"),
+    "a strange tensor": (inside("", "return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)"), "error"),
+    "many dimensions": (inside("", "return x.reshape((1,) * 30 + tuple(x.shape))"), "error"),
+    "takes the builtins": (["import builtins\nbuiltins.set = builtins.isinstance = None", REWEIGHT], "pass"),
+    "empties the modules": (["sys.modules.clear()", REWEIGHT], "pass"),
+    "breaks all imports": ("class Hook:\n    def find_spec(self, *_):\n        raise RuntimeError\n"
+                           "sys.meta_path.insert(0, Hook())\n" + inside("", WRONG), ("fail", "error")),
+    "breaks torch for others": ("torch.ones = torch.tril = torch.cat = torch.full_like = None\n" + inside("", WRONG),
+                                "fail"),
+    "says at once what it will define": (
+        "import frames, gc\nfor c in gc.get_objects():\n    if isinstance(c, frames.Channel):\n"
+        "        c.send('done', error=['a'])\n        c.send('done', found={'reweight': [(1e999, 'function')]})\n"
+        + inside("", WRONG), "crash"),
+    "calls back for ever": (inside(
+        "import frames, gc\nfor c in gc.get_objects():\n    if isinstance(c, frames.Channel):\n        while True:\n"
+        "            c.send('call', which=0, args=(x,), gradients=True)", WRONG), "crash"),
+    "a header of lists": (inside(
+        "import frames, gc\nfor c in gc.get_objects():\n    if isinstance(c, frames.Channel):\n"
+        "        c.sock.sendall(frames.LENGTHS.pack(frames.MARK, 1 << 24, 0) + b'[' * (1 << 24))", WRONG), "crash"),
 }
 
 
@@ -172,6 +211,14 @@ def hand_in(folder):
     expected["solved"] = ("pass",) * 3
     (folder / "script.py").write_text(f"# %%\n{IMPORTS}\n# %%\n{REWEIGHT}\n# %%\n{MASK}\n{SHIFT}\n")
     expected["script"] = ("pass",) * 3
+    (folder / "exported.py").write_text(f"#!/usr/bin/env python\n# In[1]:\n\n{IMPORTS}\n\n# In[ ]:\n\n1 / 0\n"
+                                        f"\n# In[3]:\n\n{REWEIGHT}\n{MASK}\n{SHIFT}\n")
+    expected["exported"] = ("pass",) * 3
+    helped = folder / "helped"
+    helped.mkdir()
+    (helped / "a.ipynb").write_text(notebook("from helpers import mix\n" + IMPORTS, "reweight = mix", MASK, SHIFT))
+    (helped / "helpers.py").write_text("def mix(x):\n    return (x @ x.T).softmax(1) @ x\n")
+    expected["helped"] = ("pass",) * 3
     (folder / "torn.ipynb").write_text(notebook(REWEIGHT)[:-9])
     expected["torn"] = ("unreadable",) * 3
     (folder / "nothing").mkdir()
@@ -215,6 +262,13 @@ def test_nobody_is_lost_and_every_row_says_how_it_was_confined(graded):
     assert len(rows) == 3 * len(expected)
     assert {r["isolation"] for r in rows} == {level}
     assert done.stdout.startswith(f"Isolation {level}: ")
+
+
+def test_a_reason_is_one_printable_line(graded):
+    """A terminal, a table or a page that shows what a student's code made of it."""
+    _, rows, _, _ = graded
+    assert [r["reason"] for r in rows if not r["reason"].isprintable()] == []
+    assert [r["reason"] for r in rows if "grader itself" in r["reason"]] == []
 
 
 def test_nothing_outside_was_touched(graded):

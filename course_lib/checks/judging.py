@@ -68,15 +68,16 @@ def _judge(exercise, candidate, seed, ask):
                 break
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
-    first = failures[0]
+    asked, first = calls[: len(replies)], failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] else min(
         (f for f in failures if f.kind == first.kind), key=_size)
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
         return Verdict(exercise, "wrong", calls, shown)
-    fitting = _fitting(exercise, calls, replies, first.call) or _fitting(exercise, *_like(first.call, calls, replies))
-    broken = () if fitting else what_it_shows(exercise, candidate, failures, calls, replies, seed, ask)
+    fitting = _fitting(exercise, asked, replies, first.call) or _fitting(exercise, *_like(first.call, asked, replies))
+    ended = failures[-1].kind == "time"  # nobody waits for more of it
+    broken = () if fitting or ended else what_it_shows(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, fitting, broken)
 
 

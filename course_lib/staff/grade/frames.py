@@ -14,6 +14,7 @@ import torch
 LENGTHS = struct.Struct("<4sIQ")  # a mark, the length of the header, the length of the body
 MARK = b"TV0\n"
 HEADER_LIMIT, BODY_LIMIT, TENSOR_LIMIT, DIMENSIONS = 1 << 24, 1 << 28, 4096, 16
+CONTAINERS = 1 << 21  # lists and objects in a header: each costs the reader some sixty bytes
 AT_ONCE, LARGEST = 1 << 16, 1 << 20  # bytes asked of a socket
 DTYPES = {str(t).removeprefix("torch."): t for t in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool,
@@ -89,12 +90,16 @@ def packed(say, fields):
     header = dumps({"say": say, "fields": {k: _packed(v, tensors) for k, v in fields.items()},
                     "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}).encode()
     body = b"".join(_bytes(t) for t in tensors)
+    if len(tensors) > TENSOR_LIMIT or len(header) > HEADER_LIMIT or len(body) > BODY_LIMIT:
+        raise TypeError("this is more than a frame can hold")
     return LENGTHS.pack(MARK, len(header), len(body)) + header + body
 
 
 def unpacked(header, body):
     """What a frame says and its fields; FrameError where it cannot be read."""
     try:
+        if header.count(b"[") + header.count(b"{") > CONTAINERS:
+            raise ValueError
         header = loads(header)
         tensors = _tensors(header["tensors"], body)
         return _text(header["say"]), {_text(k): _unpacked(v, tensors) for k, v in header["fields"].items()}
@@ -105,6 +110,8 @@ def unpacked(header, body):
 
 def _packed(value, tensors):
     if isinstance(value, torch.Tensor):
+        if value.dtype not in DTYPES.values() or value.dim() > DIMENSIONS:
+            raise TypeError("a tensor of this kind cannot be sent")
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
     if isinstance(value, (list, tuple)):

@@ -25,6 +25,9 @@ HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
 ENGINE = ("asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
 GRACE = 2  # seconds between being asked to stop and being stopped
 START = 120  # seconds a template may take to import torch
+FIND = 10  # seconds a child may take to say what its cells have defined
+FUNCTION_CALLS = 10_000  # of the judge's functions, while an answer is asked once
+LENT = 1 << 25  # numbers in the arguments of a judge's functions that are kept until an answer is done
 
 
 ENDS = ("TookTooLong", "NotImplementedError")  # errors after which a child is asked nothing more of an exercise
@@ -168,18 +171,26 @@ class Child:
         """Hand over the course's own implementation of an exercise."""
         self._exchange("give", START, math.inf, name=name, source=source)
 
-    def run(self, notebook, name, source, seconds, deadline):
-        """Run a cell: None, or (type, message, line) of what it raised."""
+    def run(self, notebook, name, source, seconds, deadline, module=""):
+        """Run a cell, of a script that may be imported as `module`: None, or (type, message, line) of what it raised.
+        """
         error = self._exchange("run", seconds + GRACE, deadline, notebook=notebook, name=name, source=source,
-                               seconds=seconds).get("error")
-        return None if error is None else _raised(error)
+                               seconds=seconds, module=module).get("error")
+        try:
+            with _well_formed():
+                return None if error is None else _raised(error)
+        except frames.FrameError:
+            raise Lost("crash", FORGED) from None
 
     def find(self, deadline):
         """What the cells have defined, as {exercise: [(notebook, kind)]}."""
-        found = self._exchange("find", START, deadline).get("found")
-        with _well_formed():
-            return {name: [(int(n), str(kind)) for n, kind in places] for name, places in found.items()
-                    if name in EXERCISES}
+        found = self._exchange("find", FIND, deadline).get("found")
+        try:
+            with _well_formed():
+                return {name: [(int(n), _words(kind, 80)) for n, kind in places] for name, places in found.items()
+                        if name in EXERCISES}
+        except frames.FrameError:
+            raise Lost("crash", FORGED) from None
 
     def ask(self, notebook, name, calls, seconds, deadline, watch):
         """Put Calls to an answer: their Replies, up to one that nobody would wait for more after.
@@ -274,12 +285,20 @@ def _call(functions, lent, asked):
             value = function(*args[:first], **dict(zip(names, args[first:], strict=True)))
         has_gradients = isinstance(value, torch.Tensor) and value.requires_grad
         lent += [(args, value)] if has_gradients else []
+        if sum(_numbers(a) for held, _ in lent for a in held) > LENT or len(lent) > FUNCTION_CALLS:
+            raise frames.FrameError("it calls a function without end")
         same = [i for i, a in enumerate(args) if a is value]
         value = None if same else value
         frames.packed("value", {"value": value})  # can it be sent?
         return {"number": len(lent) - 1 if has_gradients else None, "value": value, "same": same[0] if same else None}
+    except frames.FrameError:
+        raise
     except Exception as error:
         return {"error": (type(error).__name__, str(error)[:300])}
+
+
+def _numbers(value):
+    return value.numel() if isinstance(value, torch.Tensor) else 1
 
 
 def _backward(lent, asked):
@@ -297,7 +316,7 @@ def _well_formed():
     """What a child says in the wrong form costs it no more than this one answer."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError) as error:
         raise frames.FrameError(f"what it said has the wrong form ({type(error).__name__})") from None
 
 
@@ -311,7 +330,8 @@ def _looked_at(fields, call):
     if fields.get("error") is not None:
         name, message, *_ = _raised(fields["error"])
         return Reply(error=(name, message), parameters=_names(fields.get("parameters", ())),
-                     printed=_words(fields.get("printed", ""), LETTERS), where=_words(fields.get("where", ""), 300))
+                     printed=_words(fields.get("printed", ""), LETTERS, True),
+                     where=_words(fields.get("where", ""), 300))
     outputs, form = fields["outputs"], _words(fields["form"], 200)
     if not isinstance(outputs, tuple) or not all(isinstance(t, torch.Tensor) for t in outputs):
         raise ValueError
@@ -322,7 +342,7 @@ def _looked_at(fields, call):
         raise ValueError
     after = [a if isinstance(was, torch.Tensor) else was for a, was in pairs]
     return Reply(outputs, form, tuple(after), _gradients(fields["gradients"], call), _names(fields["parameters"]), None,
-                 _words(fields["printed"], LETTERS), "")
+                 _words(fields["printed"], LETTERS, True), "")
 
 
 def _gradients(found, call):
@@ -339,18 +359,20 @@ def _gradients(found, call):
 
 
 def _raised(error):
-    name, message, *rest = error
-    return (_words(name, 80), _words(message, 300), *rest)
+    name, message, *line = error
+    return _words(name, 80), _words(message, 300), line[0] if line and type(line[0]) is int else None
 
 
 def _names(names):
     return tuple(_words(n, 200) for n in names)
 
 
-def _words(text, longest):
+def _words(text, longest, lines=False):
+    """The beginning of a text, on one line unless told otherwise; what cannot be printed is replaced."""
     if not isinstance(text, str):
         raise TypeError
-    return text[:longest]
+    text = text[:longest] if lines else " ".join(text[:longest].split())
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def sources_with_what_they_need(names, without):

@@ -11,7 +11,7 @@ from course_lib.checks.judging import judge
 from course_lib.staff.grade.book import Verdict
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
-from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, other_exercises, pieces
+from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
@@ -41,6 +41,16 @@ class Marker:
 
     def mark(self, submission):
         """The Verdicts of a submission, for each exercise in scope that it has an answer, an attempt or a stub of."""
+        try:
+            return self._mark(submission)
+        except LaneError:
+            raise
+        except Exception as error:  # a mistake of the grader's own costs one submission, not the run
+            says = f"The grader itself failed here, and a person has to look: {type(error).__name__}: {error}"
+            return [Verdict(name, EXERCISES[name].lesson, "error", isolation=self.stamp, reason=says[:300])
+                    for name in self.exercises]
+
+    def _mark(self, submission):
         run = list(pieces(submission))
         own = [p for p in run if p.is_own]
         found = {v.exercise: v for v in _Student(self, run, own).verdicts()} if own else {}
@@ -57,6 +67,7 @@ class _Student:
         self.marker, self.run, self.own = marker, run, own
         self.deadline = time.monotonic() + marker.limits.submission
         self.child, self.found, self.given, self.imports = None, {}, {}, early_imports(run)
+        self.only = None  # the pieces to run, where not all of them
         self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
 
     def verdicts(self):
@@ -67,7 +78,9 @@ class _Student:
             for name in self.marker.exercises:
                 verdict = self.verdict(name, flags.get(name, ()))
                 if verdict and verdict.verdict != "pass":
-                    verdict = self.another_chance(name, verdict, passed, flags.get(name, ()))
+                    alone = self.alone(name, verdict, flags.get(name, ()))
+                    verdict = alone if alone and alone.verdict == "pass" else self.another_chance(
+                        name, verdict, passed, flags.get(name, ()), alone)
                     self.end()  # what a wrong answer has left behind must not fail the next one
                 if verdict:
                     passed[name] = verdict.verdict == "pass"
@@ -75,17 +88,37 @@ class _Student:
         finally:
             self.end()
 
-    def another_chance(self, name, verdict, passed, flags):
-        """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault."""
+    def another_chance(self, name, verdict, passed, flags, alone):
+        """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault.
+
+        alone: what came of it alone, if that was tried
+        """
         others = {o for o in other_exercises(name, self.run) if not passed.get(o)}
         given = sources_with_what_they_need(others, name)
-        if verdict.verdict != "timeout" and not given or time.monotonic() > self.deadline:
+        slow = verdict.verdict == "timeout" and not (alone and alone.verdict == "timeout")
+        if not slow and not given or time.monotonic() > self.deadline:
             return verdict
         self.end()
         again = self.verdict(name, flags, given)
         self.end()
         better = again and (again.verdict == "pass" or verdict.verdict in ("timeout", "missing"))
         return again if better else verdict
+
+    def alone(self, name, verdict, flags):
+        """What a verdict comes to where only what the answer needs is run, so that no other cell's trick costs it.
+
+        None where it is sure already, or the answer needs all there is.
+        """
+        needed = needed_for(name, self.run)
+        if verdict.verdict in ("pass", "missing") or verdict.mistake or len(needed) == len(self.run) \
+                or time.monotonic() > self.deadline:
+            return None
+        self.end()
+        blamed, self.skipped, self.only = self.skipped, {}, needed
+        again = self.verdict(name, flags)
+        self.end()
+        self.skipped, self.only = blamed, None
+        return again
 
     def verdict(self, name, flags, given=None):
         """The Verdict for one exercise, or None where there is no trace of it."""
@@ -131,9 +164,10 @@ class _Student:
                 for name, source in given.items():
                     self.child.give(name, source)
                 for here in self.run:
-                    if here not in self.skipped and self.losses <= LOSSES:
+                    if here not in self.skipped and self.losses <= LOSSES and (
+                            self.only is None or here in self.only):
                         error = self.child.run(here.notebook, here.name, here.source, self.marker.limits.cell,
-                                               self.deadline)
+                                               self.deadline, here.module)
                         if error:
                             self.failed[here] = error
                 here = None
@@ -163,6 +197,9 @@ class _Student:
                                card=_card(EXERCISES[blank.exercise], f"{where}: {lost}."))
             if piece in self.failed:
                 kind, message, line = self.failed[piece]
+                if kind == "TookTooLong":
+                    says = f"The cell that defines it was stopped: {message} (code cell {piece.number})."
+                    return replace(blank, verdict="timeout", reason=says, card=_card(EXERCISES[blank.exercise], says))
                 where = f"code cell {piece.number}" + (f", line {line}" if line else "")
                 says = f"The cell that defines it raised {kind}: {message} ({where})."
                 return replace(blank, verdict="error", reason=says, card=_card(EXERCISES[blank.exercise], says))

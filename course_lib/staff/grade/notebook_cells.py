@@ -8,7 +8,7 @@ CONTAINERS = 4_000_000  # lists and objects in one file: each costs the reader s
 SURROGATE = re.compile("[\ud800-\udfff]")
 NOT_CODE = {"markdown", "raw", "heading", "html"}
 
-PERCENT = re.compile(r"# ?%%+(?:[ \t].*)?", re.ASCII)
+PERCENT = re.compile(r"# ?%%+(?:[ \t].*)?|# In\[[ 0-9]*\]:", re.ASCII)  # the second is nbconvert's
 PERCENT_PROSE = re.compile(r"\[(markdown|md|raw)\]")
 LIGHT_HEADER = re.compile(r"#\s+format_name: light\b")
 LIGHT_START = re.compile(r"# \+(?: *[\[{].*)?")

@@ -5,14 +5,20 @@ import functools
 import json
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.lesson_text import LESSONS
 
+SLOW = re.compile(r"\.optim\b|\bcompile\b|deterministic_algorithms")  # torch imports a second's worth for them
 NOT_EARLY = {"ipywidgets", "onnx", "onnxruntime"}  # they want a kernel, or start threads
 LONGEST = 1_000_000  # letters of a cell; nobody writes more by hand
+PATIENCE = 200_000  # letters of a cell times its lines with signs: beyond, IPython's transformer takes many seconds
+SIGNS = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
+RUN_IN_PLACE = re.compile(r"\A(?:\s*%%(?:time|capture|prun)\b[^\n]*\n)+")  # what such a cell defines is there after it
+TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Piece:
     source: str
     is_own: bool
     defines: frozenset  # exercises
+    module: str = ""  # the name by which other cells may import what this one's script defines
 
     @property
     def name(self):
@@ -36,7 +43,8 @@ def pieces(submission):
     A lesson's cell is known by its content, wherever it stands. Its experiments and trainings are not run, and nothing
     of a notebook that is as it was handed out.
     """
-    for which, notebook in enumerate(submission.notebooks):
+    for which, notebook in _imported_first(submission.notebooks):
+        module = _module(notebook)
         if all(_essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip()):
             continue
         for number, cell in enumerate(notebook.cells, 1):
@@ -44,9 +52,21 @@ def pieces(submission):
                 continue
             if _essence(cell) in lesson_cells():
                 if source := _definitions(cell):
-                    yield Piece(which, number, source, False, frozenset())
+                    yield Piece(which, number, source, False, frozenset(), module)
             else:
-                yield Piece(which, number, _python(cell), True, frozenset(defined(cell)))
+                yield Piece(which, number, _python(cell), True, frozenset(defined(cell)), module)
+
+
+def _imported_first(notebooks):
+    """Pairs (index, notebook) in order, but first the scripts that another one imports."""
+    imports = set().union(*(_imports(_python(cell)) for n in notebooks for cell in n.cells if len(cell) <= LONGEST))
+    return sorted(enumerate(notebooks), key=lambda pair: _module(pair[1]) not in imports)
+
+
+def _module(notebook):
+    """The name that a script is imported by, "" for a notebook."""
+    path = PurePosixPath(notebook.path)
+    return path.stem if path.suffix == ".py" else ""
 
 
 def left_blank(submission):
@@ -68,7 +88,7 @@ def defined(cell):
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(re.findall(r"^[ \t]*(?:def|class)[ \t]+(\w+)", cell, re.MULTILINE)) & set(EXERCISES)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    made = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    made = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     made |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
     named = {a.value for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "check"
              for a in [*n.args[1:], *(k.value for k in n.keywords)] if isinstance(a, ast.Constant)}
@@ -95,6 +115,36 @@ def other_exercises(name, run):
     return {other for other in {also.get(w, w) for w in words} if other in EXERCISES and other != name}
 
 
+def needed_for(name, run):
+    """The pieces that an exercise's cells need, by the names they use, and those cells: a set."""
+    needed, waiting, seen = {p for p in run if not p.is_own}, [name], set()
+    while waiting:
+        wanted = waiting.pop()
+        for piece in run:
+            stored, loaded = _names_in(piece.source)
+            if wanted in stored or wanted in piece.defines:
+                needed.add(piece)
+                waiting += loaded - seen
+                seen |= loaded
+    return needed
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_in(source):
+    """The names that some code binds, and those it uses, also as a text where they are an exercise's."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    stored |= {(a.asname or a.name).split(".")[0] for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)
+               for a in n.names}
+    loaded = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return stored, loaded | {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                             and n.value in EXERCISES}
+
+
 @functools.cache
 def lesson_cells():
     """The code cells of all lessons as they are handed out, without what does not matter."""
@@ -108,8 +158,8 @@ def lesson_cells():
 def early_imports(run):
     """The modules that a submission imports and the lessons do, too: what a template may import before it forks."""
     found = set().union(*(_imports(piece.source) for piece in run))
-    with_optimizers = {"torch._dynamo"} if any(".optim" in piece.source for piece in run) else set()
-    return sorted(found & _lesson_imports() | with_optimizers)
+    late = {"torch._dynamo"} if any(SLOW.search(piece.source) for piece in run) else set()
+    return sorted(found & _lesson_imports() | late)
 
 
 @functools.cache
@@ -134,13 +184,18 @@ def _essence(cell):
     return "\n".join(line.rstrip() for line in cell.strip().splitlines() if line.strip())
 
 
+@functools.lru_cache(maxsize=4096)
 def _python(cell):
-    """A cell without IPython's own signs."""
-    if not re.search(r"^\s*[%!?]|\?\s*$|=\s*[%!]", cell, re.MULTILINE):
+    """A cell without IPython's own signs; what is timed or captured is plain code."""
+    cell = TIMED.sub(r"\1", RUN_IN_PLACE.sub(lambda top: "\n" * top[0].count("\n"), cell))
+    signs = len(SIGNS.findall(cell))
+    if not signs:
         return cell
+    if signs * len(cell) > PATIENCE:
+        return re.sub(r"=[ \t]*[%!].*", "= []", re.sub(r"^([ \t]*)[%!?].*", r"\1pass", cell, flags=re.MULTILINE))
     try:
         return _transformer().transform_cell(cell)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, RuntimeError):
         return cell
 
 

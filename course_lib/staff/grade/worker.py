@@ -8,19 +8,24 @@ itself before it reads one cell.
 """
 
 import ast
+import asyncio
 import builtins
 import contextlib
 import gc
 import importlib
+import inspect
 import io
 import json
 import linecache
+import math
 import os
 import select
 import signal
 import socket
 import sys
 import time
+import traceback
+import types
 from pathlib import Path
 
 ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
@@ -33,7 +38,7 @@ CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeEr
 
 def main():
     """Fork a child for each socket that comes, and end a child when told to."""
-    sys.path[:] = [ROOT, *(p for p in sys.path if not os.path.isfile(os.path.join(p, "course_lib", "__init__.py")))]
+    sys.path.insert(0, ROOT)  # before the folder that the whole course is installed in, which is closed to children
     confine = importlib.import_module("confine")
     _import_torch()
     ready = confine.prepare(LEVEL, [ROOT])
@@ -87,6 +92,7 @@ def _fork(ready, controls, descriptor):
         null = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(null, standard)
+        sys.argv[:] = [""]
         ready.apply(int(MEMORY))
         Child(socket.socket(fileno=descriptor)).serve()
     finally:
@@ -134,7 +140,7 @@ class Child:
         self.names = json.loads(Path(ROOT, "modules.json").read_text())
         checks.modules.update(self.names)
         self.stubs = {}
-        self.namespaces = {}
+        self.namespaces, self.modules = {}, {}
 
     def serve(self):
         """Answer until nobody asks any more."""
@@ -148,8 +154,8 @@ class Child:
         """Keep a reply to be sent; what goes wrong in making it is the reply then."""
         try:
             self.channel.put(say, **reply())
-        except BaseException as error:  # nothing of a frame is kept before all of it can be
-            self.channel.put(say, error=(type(error).__name__, "what it returned cannot be copied"))
+        except BaseException:  # nothing of a frame is kept before all of it can be
+            self.channel.put(say, error=("CannotBeCopied", "what it returned is no plain tensor"))
 
     def stub(self, name):
         """What the course has instead of an answer, or None where nobody has imported it."""
@@ -160,17 +166,21 @@ class Child:
         self.given.give(name, source)
         return {}
 
-    def run(self, notebook, name, source, seconds):
+    def run(self, notebook, name, source, seconds, module):
         """Run one cell; what it raises is no more than a word."""
-        space = self.namespaces.setdefault(notebook, _namespace())
-        error = None
+        if notebook not in self.namespaces:
+            self.modules[notebook] = _module()
+            self.namespaces[notebook] = vars(self.modules[notebook])
+            if module:
+                sys.modules.setdefault(module, self.modules[notebook])
+        space, error = self.namespaces[notebook], None
+        sys.modules["__main__"] = self.modules[notebook]
         try:
-            tree = compile(source, name, "exec", ast.PyCF_ONLY_AST)
-            code = compile(tree, name, "exec")
+            tree = compile(source, name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             linecache.cache[name] = (len(source), None, source.splitlines(True), name)
             with self.time_limit(seconds), contextlib.redirect_stdout(NOWHERE), \
                     contextlib.redirect_stderr(NOWHERE):
-                exec(code, space)
+                _run(tree.body, name, space)
         except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
             line = getattr(problem, "lineno", None)
             error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
@@ -183,6 +193,9 @@ class Child:
         """Which exercises each notebook defines: {name: [(notebook, kind)]}; -1 for what was handed to `check`."""
         found, seen = {}, set()
         self.namespaces[-1] = self.given.handed
+        for name, value in self.given.own.items():
+            if not any(callable(space.get(name)) for space in self.namespaces.values()):
+                self.given.handed[name] = value  # there once, and then deleted, or a result took its name
         for notebook, space in self.namespaces.items():
             for name in set(self.names) & set(space):
                 value = space[name]
@@ -211,7 +224,10 @@ class Child:
         """The fields of a Reply; what was used of torch's own is told when watched."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
         used = set()
-        with _Watch(used) if watch else contextlib.nullcontext():
+        if self.torch.get_default_device().type != "cpu":
+            self.torch.set_default_device("cpu")
+        with _Watch(used) if watch else contextlib.nullcontext(), self.torch.inference_mode(False), \
+                self.torch.enable_grad():
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
         after = [a if isinstance(a, self.torch.Tensor) else None for a in reply.args_after]
         error = reply.error and tuple(words[:500] for words in reply.error)
@@ -232,21 +248,67 @@ def _seeded(seed=0):
         yield
 
 
-def _namespace():
+def _run(statements, name, space):
+    """Run a cell. What fails for want of a file or a library ends its own statement only, and is raised at the end."""
+    failed = None
+    while statements:
+        code = compile(ast.Module(statements, []), name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        try:
+            if code.co_flags & inspect.CO_COROUTINE:
+                _awaited(eval(code, space))
+            else:
+                exec(code, space)
+            break
+        except Exception as problem:
+            frames = list(traceback.walk_tb(problem.__traceback__))
+            of_files = frames[-1][0].f_globals.get("__name__") == "torch.serialization"  # it raises RuntimeError
+            if not (failed or of_files or isinstance(problem, ImportError | OSError)):
+                raise
+            failed = failed or problem  # all that fails after it may do so because of it
+            lines = [line for frame, line in frames if frame.f_code is code]
+            begun = [s for s in statements if _first_line(s) <= (lines or [math.inf])[0]]
+            statements = statements[max(1, len(begun)) :]
+    if failed:
+        raise failed
+
+
+def _first_line(statement):
+    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+
+
+def _awaited(coroutine):
+    """Run a coroutine on a loop that does without the socket that asyncio's own wakes itself with."""
+    class Loop(asyncio.SelectorEventLoop):
+        def _make_self_pipe(self):
+            self._ssock = self._csock = None
+
+        def _close_self_pipe(self):
+            """There is none."""
+
+    loop = Loop()
+    try:
+        loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
+
+
+def _module():
+    """What one notebook's cells fill: a module of its own, as pickle and typing look for it."""
     def shell(*_, **__):
         return None
 
     class Shell:
         """IPython's shell, deaf."""
 
+        def getoutput(self, *_, **__):
+            return []
+
         def __getattr__(self, _):
             return shell
 
-    return {"__name__": "__main__", "display": shell, "get_ipython": Shell, "input": _no_input}
-
-
-def _no_input(*_):
-    raise EOFError("nobody is there to type")
+    module = types.ModuleType("__main__")
+    vars(module).update(display=shell, get_ipython=Shell, input=lambda *_: "")
+    return module
 
 
 def _kind(value):
