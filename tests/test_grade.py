@@ -197,18 +197,12 @@ def hand_in(folder):
         name = student.replace(":", "").replace("'", "")
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
         expected[name] = (verdict, "pass", "pass")
-    blank = folder / "blank"
-    blank.mkdir()
-    for lesson in ("02", "07", "11"):
-        path, = (ROOT / "lessons").glob(f"{lesson}_*.ipynb")
-        (blank / path.name).write_bytes(path.read_bytes())
-    expected["blank"] = ("missing",) * 3
-    solved = folder / "solved"
-    solved.mkdir()
-    for lesson in ("02", "07", "11"):
-        path, = (ROOT / "solutions").glob(f"{lesson}_*.ipynb")
-        (solved / path.name).write_bytes(path.read_bytes())
-    expected["solved"] = ("pass",) * 3
+    for student, of_the_course, verdict in ("blank", "lessons", "missing"), ("solved", "solutions", "pass"):
+        (folder / student).mkdir()
+        for lesson in ("02", "07", "11"):
+            path, = (ROOT / of_the_course).glob(f"{lesson}_*.ipynb")
+            (folder / student / path.name).write_bytes(path.read_bytes())
+        expected[student] = (verdict,) * 3
     (folder / "script.py").write_text(f"# %%\n{IMPORTS}\n# %%\n{REWEIGHT}\n# %%\n{MASK}\n{SHIFT}\n")
     expected["script"] = ("pass",) * 3
     (folder / "exported.py").write_text(f"#!/usr/bin/env python\n# In[1]:\n\n{IMPORTS}\n\n# In[ ]:\n\n1 / 0\n"

@@ -16,14 +16,16 @@ def test_a_cluster_finds_what_one_machine_finds_even_when_it_loses_a_worker(batc
     """Submissions that were on a worker which has died are graded by nobody."""
     assert run(arguments(batch, tmp_path / "here", "--seed", "5")) == 0
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        doomed = cluster.workers[0]
+        doomed, lost = cluster.workers[0], []
 
         def lose_one():
             time.sleep(3)
             doomed.process.process._process.kill()
+            lost.append(doomed)
 
         threading.Thread(target=lose_one, daemon=True).start()
         assert run(arguments(batch, tmp_path / "there", "--seed", "5", "--dask", cluster.scheduler_address)) == 0
+        assert lost, "the run had ended before a worker was lost"
     rows = results(tmp_path / "there")
     assert rows == results(tmp_path / "here")
     assert {r["isolation"] for r in rows} == {confine.probe()}

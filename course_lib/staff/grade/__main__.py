@@ -84,8 +84,8 @@ class NoIsolation(Exception):
 def _isolation(options):
     """The level this machine enforces, and how it is written into every row."""
     level = confine.probe()
-    if options.isolation and level != options.isolation:
-        level = options.isolation if level == "A" and options.isolation == "B" else level
+    if (level, options.isolation) == ("A", "B"):
+        level = "B"  # what A enforces holds there, too
     print(f"Isolation {level}: {confine.LEVELS[level]}", flush=True)
     if level == "C" and not options.unsandboxed:
         raise NoIsolation(f"students' code cannot be confined here, so nothing was run. {confine.missing(level)} "
@@ -99,7 +99,7 @@ def _isolation(options):
 def _grade(options, policy, level, stamp):
     chosen = _chosen(options.exercises)
     students = how_many(options.submissions)
-    with _open(options.report) as connection:
+    with closing(book.opened(options.report)) as connection:
         seed = None if options.seed is None else str(options.seed)
         known = book.settle(connection, seed=seed, chosen=", ".join(chosen) or None, isolation=stamp)
         if "seed" not in known:
@@ -144,11 +144,11 @@ def _by_dask(address):
 def _regrade(options, policy, level, stamp):
     """Grade all that is in the book anew, with its own seed, beside it; it takes the old one's place on demand."""
     aside = options.report / ".regrade"
-    with _open(options.report) as old:
+    with closing(book.opened(options.report)) as old:
         known = book.settle(old)
         chosen = [name for name in known.get("chosen", "").split(", ") if name in EXERCISES]
         shutil.rmtree(aside, ignore_errors=True)
-        with _open(aside) as new:
+        with closing(book.opened(aside)) as new:
             book.settle(new, **(known | {"isolation": stamp}))
             total, = old.execute("SELECT count(*) FROM submission").fetchone()
             _run(options, new, book.handed_in(old), total, level, stamp, int(known["seed"]), chosen)
@@ -168,7 +168,7 @@ def _agrees():
 
 
 def _report(options, policy):
-    with _open(options.report) as connection:
+    with closing(book.opened(options.report)) as connection:
         known = book.settle(connection)
         _write_all(connection, options, policy, [n for n in known.get("chosen", "").split(", ") if n])
     return 0
@@ -189,12 +189,6 @@ def _settle_scope(connection, chosen):
     """Everybody has a row for the chosen exercises, or for all of every lesson that somebody handed in."""
     lessons = book.attempted(connection)
     book.set_scope(connection, chosen or [n for n, e in EXERCISES.items() if e.lesson in lessons] or list(EXERCISES))
-
-
-@contextmanager
-def _open(folder):
-    with closing(book.opened(folder)) as connection:
-        yield connection
 
 
 @contextmanager

@@ -62,6 +62,10 @@ def opened(folder):
 class _Book(sqlite3.Connection):
     lock = None  # held as long as the book is open
 
+    def close(self):
+        super().close()
+        self.lock.close()
+
 
 def settle(connection, **wanted):
     """Write down how this run grades, or see that it goes on as the run before it; BookError where it does not.

@@ -46,8 +46,7 @@ class Marker:
         except LaneError:
             raise
         except Exception as error:  # a mistake of the grader's own costs one submission, not the run
-            says = f"The grader itself failed here, and a person has to look: {type(error).__name__}: {error}"
-            return [Verdict(name, EXERCISES[name].lesson, "error", isolation=self.stamp, reason=says[:300])
+            return [Verdict(name, EXERCISES[name].lesson, "error", isolation=self.stamp, reason=_own_failure(error))
                     for name in self.exercises]
 
     def _mark(self, submission):
@@ -140,7 +139,7 @@ class _Student:
             raise
         except Exception as error:  # a mistake of the grader's own costs one verdict, not the run
             self.end()
-            says = f"The grader itself failed here, and a person has to look: {type(error).__name__}: {error}"
+            says = _own_failure(error)
             best = replace(blank, verdict="error", reason=says, card=_card(exercise, says))
         telling = set() if given else used & GIVES_AWAY.get(name, ABOVE | {"scaled_dot_product_attention"})
         return replace(best, seconds=round(time.monotonic() - began, 3),
@@ -250,6 +249,11 @@ def _judged(exercise, candidate, seed, ask):
     together = not any(callable(a) for call in calls for a in call.args)
     known = dict(zip(map(id, calls), ask(candidate, *calls), strict=False)) if together else {}
     return judge(exercise, candidate, seed, lambda _, call: known.get(id(call)) or ask(candidate, call)[0])
+
+
+def _own_failure(error):
+    """What stands in a row where the grader has a mistake of its own."""
+    return f"The grader itself failed here, and a person has to look: {type(error).__name__}: {error}"[:300]
 
 
 def _card(exercise, says):
