@@ -4,9 +4,11 @@
 
 A student hands in four small exercises, one answer in four of them wrong. Counted is the CPU time of the command with
 all its processes; nbgrader's is for fewer students, and both are given per submission.
+Linux only.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -17,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from course_lib.staff.grade import confine
 from course_lib.staff.grade.sample import ANSWERS, cell, notebook, submission, write_class
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.nbgrader_export import CONFIG, TEST, role, with_regions
@@ -63,7 +66,8 @@ def _nbgrader(folder, students):
         cells.append(_marked(with_regions(right), name, solution=True))
         cells.append(_marked(TEST.format(name=name), f"test-{name}", grade=True, locked=True, points=1))
     (course / "source" / "four" / "four.ipynb").write_text(notebook(cells))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    path = f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls programs of its own by name
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": path}
     subprocess.run([program, "generate_assignment", "four"], cwd=course, check=True, capture_output=True,
                    env=environment)
     released = json.loads((course / "release" / "four" / "four.ipynb").read_text())
@@ -83,14 +87,22 @@ def _marked(source, grade_id, **of_role):
 
 
 def _measured(command, folder, environment=None):
-    """Wall and CPU seconds of a command with all it has started."""
+    """Wall and CPU seconds of a command with all it has started.
+
+    Bubblewrap ends without waiting for what it has started: this process takes it in, or nobody would count its time.
+    """
+    confine._prctl(confine.PR_SET_CHILD_SUBREAPER, 1)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    wall = time.monotonic() - began
     if done.returncode:
         sys.exit(f"bench: {' '.join(command[:4])} failed: {(done.stderr.strip().splitlines() or [done.stdout])[-1]}")
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wall": time.monotonic() - began, "cpu": cpu, "said": done.stdout}
+    return {"wall": wall, "cpu": cpu, "said": done.stdout}
 
 
 if __name__ == "__main__":

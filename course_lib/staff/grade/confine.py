@@ -86,6 +86,7 @@ def environment(scratch=""):
             "TORCHINDUCTOR_CACHE_DIR": scratch or "/tmp",  # torch.optim wants to make one when it is first used
             "TORCHDYNAMO_DISABLE": "1",  # torch.compile gives back what it is given: no compiler can be started
             "MPLBACKEND": "agg", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+            "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # larger pages of memory: a fork copies a third of the table
             "CUDA_VISIBLE_DEVICES": "", **one, **kept}
 
 
@@ -242,7 +243,8 @@ def _own_tasks():
 
 # Linux: numbers of system calls and of what they take
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 22, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER = 1, 4, 8, 22, 36
+PR_SET_NO_NEW_PRIVS = 38
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number, column below
 
 # Denied outright: name, number on x86_64, number on aarch64 (- where it has none).

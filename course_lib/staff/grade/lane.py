@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -169,13 +170,17 @@ class Child:
 
     def give(self, name, source):
         """Hand over the course's own implementation of an exercise."""
-        self._exchange("give", START, math.inf, name=name, source=source)
+        self._exchange(frames.packed("give", {"name": name, "source": source}), START, math.inf)
 
     def run(self, notebook, name, source, seconds, deadline, module=""):
         """Run a cell, of a script that may be imported as `module`: None, or (type, message, line) of what it raised.
         """
-        error = self._exchange("run", seconds + GRACE, deadline, notebook=notebook, name=name, source=source,
-                               seconds=seconds, module=module).get("error")
+        try:
+            frame = frames.packed("run", {"notebook": notebook, "name": name, "source": source, "seconds": seconds,
+                                          "module": module})
+        except TypeError:
+            return "TooLarge", f"a cell of more than {frames.HEADER_LIMIT >> 20} MiB is not run", None
+        error = self._exchange(frame, seconds + GRACE, deadline).get("error")
         try:
             with _well_formed():
                 return None if error is None else _raised(error)
@@ -184,7 +189,7 @@ class Child:
 
     def find(self, deadline):
         """What the cells have defined, as {exercise: [(notebook, kind)]}."""
-        found = self._exchange("find", FIND, deadline).get("found")
+        found = self._exchange(frames.packed("find", {}), FIND, deadline).get("found")
         try:
             with _well_formed():
                 return {name: [(int(n), _words(kind, 80)) for n, kind in places] for name, places in found.items()
@@ -199,7 +204,6 @@ class Child:
         in the first one goes into the set `watch`.
         """
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
-        asked = [_as_fields(call) for call in calls]
         replies = []
 
         def hear(fields):
@@ -210,20 +214,20 @@ class Child:
                 raise frames.FrameError("one reply too many")
             replies.append(_reply(fields, calls[len(replies)]))
 
-        self._exchange("ask", seconds + GRACE, deadline, functions, hear, notebook=notebook, name=name,
-                       watch=True, seconds=seconds, calls=asked)
+        frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds)
+        self._exchange(frame, seconds + GRACE, deadline, functions, hear)
         if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in ENDS):
             raise Lost("crash", FORGED)
         return replies
 
-    def _exchange(self, say, each, deadline, functions=(), hear=None, **fields):
+    def _exchange(self, frame, each, deadline, functions=(), hear=None):
         """Say something, lend the judge's functions while it is thought over, and hear what comes until it is done.
 
         each: seconds that each thing it says may take to come
         """
         lent = []
         try:
-            self._send(each, deadline, say, **fields)
+            self._send(frame, each, deadline)
             while True:
                 said, answer = self.channel.receive(min(time.monotonic() + each, deadline))
                 if said == "done":
@@ -232,7 +236,7 @@ class Child:
                     hear(answer)
                 else:
                     reply = _call(functions, lent, answer) if said == "call" else _backward(lent, answer)
-                    self._send(each, deadline, "value", **reply)
+                    self._send(frames.packed("value", reply), each, deadline)
         except TimeoutError:
             raise Lost("timeout", "it did not end in time, and was stopped from outside") from None
         except (frames.Ended, BrokenPipeError, ConnectionError):
@@ -240,9 +244,16 @@ class Child:
         except (frames.FrameError, TypeError):
             raise Lost("crash", FORGED) from None
 
-    def _send(self, each, deadline, say, **fields):
+    def _send(self, frame, each, deadline):
         self.sock.settimeout(max(0.1, min(each, deadline - time.monotonic())))
-        self.channel.send(say, **fields)
+        self.sock.sendall(frame)
+
+
+@lru_cache(maxsize=256)  # a class is asked the same questions
+def _asking(calls, notebook, name, seconds):
+    """The frame that puts Calls to an answer."""
+    return frames.packed("ask", {"notebook": notebook, "name": name, "watch": True, "seconds": seconds,
+                                 "calls": [_as_fields(call) for call in calls]})
 
 
 def _as_fields(call):
@@ -338,9 +349,9 @@ def _looked_at(fields, call):
     if form == "True or False" and [(t.dtype, t.shape) for t in outputs] != [(torch.bool, torch.Size([]))]:
         raise ValueError
     pairs = list(zip(fields["args_after"], call.args, strict=True))
-    if any(isinstance(was, torch.Tensor) and not isinstance(a, torch.Tensor) for a, was in pairs):
+    if any(a is not None and not (isinstance(was, torch.Tensor) and isinstance(a, torch.Tensor)) for a, was in pairs):
         raise ValueError
-    after = [a if isinstance(was, torch.Tensor) else was for a, was in pairs]
+    after = [was if a is None else a for a, was in pairs]  # what has not changed does not come back
     return Reply(outputs, form, tuple(after), _gradients(fields["gradients"], call), _names(fields["parameters"]), None,
                  _words(fields["printed"], LETTERS, True), "")
 

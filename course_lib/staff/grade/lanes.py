@@ -7,6 +7,7 @@ import selectors
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 
@@ -47,6 +48,8 @@ def graded(waiting, recipe, lanes):
                 os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
             ends.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            template.wait(5)  # with nobody left to speak to it ends by itself
         template.kill()
         template.wait()
 

@@ -67,6 +67,7 @@ class _Student:
         self.deadline = time.monotonic() + marker.limits.submission
         self.child, self.found, self.given, self.imports = None, {}, {}, early_imports(run)
         self.only = None  # the pieces to run, where not all of them
+        self.after_a_mistake = False  # has its child been asked for an answer that made a classic mistake?
         self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
 
     def verdicts(self):
@@ -80,7 +81,10 @@ class _Student:
                     alone = self.alone(name, verdict, flags.get(name, ()))
                     verdict = alone if alone and alone.verdict == "pass" else self.another_chance(
                         name, verdict, passed, flags.get(name, ()), alone)
-                    self.end()  # what a wrong answer has left behind must not fail the next one
+                    if verdict.mistake:
+                        self.after_a_mistake = True
+                    else:
+                        self.end()  # what a wrong answer has left behind must not fail the next one
                 if verdict:
                     passed[name] = verdict.verdict == "pass"
                     yield verdict
@@ -106,11 +110,11 @@ class _Student:
     def alone(self, name, verdict, flags):
         """What a verdict comes to where only what the answer needs is run, so that no other cell's trick costs it.
 
-        None where it is sure already, or the answer needs all there is.
+        None where it is sure already, or the answer needs all there is and was the first wrong one in its child.
         """
         needed = needed_for(name, self.run)
-        if verdict.verdict in ("pass", "missing") or verdict.mistake or len(needed) == len(self.run) \
-                or time.monotonic() > self.deadline:
+        if verdict.verdict in ("pass", "missing") or verdict.mistake or time.monotonic() > self.deadline \
+                or len(needed) == len(self.run) and not self.after_a_mistake:
             return None
         self.end()
         blamed, self.skipped, self.only = self.skipped, {}, needed
@@ -156,7 +160,7 @@ class _Student:
 
     def begin(self, given):
         """Run the cells in a fresh child; one that hangs or dies is left out, and the others are run again."""
-        self.given = given
+        self.given, self.after_a_mistake = given, False
         while True:
             self.child, here = self.marker.lane.child(self.imports), None
             try:

@@ -224,12 +224,13 @@ class Child:
         """The fields of a Reply; what was used of torch's own is told when watched."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
         used = set()
-        if self.torch.get_default_device().type != "cpu":
+        if not self.torch.empty(0).is_cpu:
             self.torch.set_default_device("cpu")
         with _Watch(used) if watch else contextlib.nullcontext(), self.torch.inference_mode(False), \
                 self.torch.enable_grad():
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
-        after = [a if isinstance(a, self.torch.Tensor) else None for a in reply.args_after]
+        after = [a if isinstance(a, self.torch.Tensor) and not _same(a, before) else None
+                 for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
         if error and error[0] in ("TookTooLong", "NotImplementedError"):  # nobody asks more of it
             ended.append(error)
@@ -309,6 +310,10 @@ def _module():
     module = types.ModuleType("__main__")
     vars(module).update(display=shell, get_ipython=Shell, input=lambda *_: "")
     return module
+
+
+def _same(after, before):
+    return after.dtype == before.dtype and after.equal(before)
 
 
 def _kind(value):
