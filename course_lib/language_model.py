@@ -100,6 +100,29 @@ def generate(model, idx, max_new_tokens, block_size):
     return idx
 
 
+class CausalAttention(MultiHeadAttention):
+    """Version 6 that looks back only, with no mask of T times T: what MultiHeadAttention gives with causal_mask(T).
+
+    Called as MultiHeadAttention is; with a mask it is just that.
+    """
+
+    is_causal = True
+
+    def forward(self, query, key, value, mask=None):
+        """The same steps, but torch's fused attention is told to look back, and leaves out what lies ahead.
+
+        query, key, value: (B, T, d_model)
+        mask:              as in MultiHeadAttention; None where a token sees itself and what is before it
+        returns:           (B, T, d_model)
+        """
+        if mask is not None:
+            return super().forward(query, key, value, mask)
+        pairs = ((self.W_q, query), (self.W_k, key), (self.W_v, value))
+        q, k, v = (W(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for W, x in pairs)  # (B, H, T, d_head)
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # (B, H, T, d_head)
+        return self.W_o(out.transpose(1, 2).flatten(2))  # (B, T, d_model)
+
+
 class Block(nn.Module):
     """One block of a decoder-only Transformer: a token looks back, then thinks for itself.
 
@@ -113,7 +136,7 @@ class Block(nn.Module):
     Radford et al. 2019 ("GPT-2"), section 2.3: norms come before the sublayers ("pre-norm").
     """
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, attention=MultiHeadAttention, feed_forward=FeedForward):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, attention=CausalAttention, feed_forward=FeedForward):
         super().__init__()
         self.norm1 = nn.LayerNorm(d_model)
         self.attn = attention(d_model, num_heads)
@@ -125,7 +148,7 @@ class Block(nn.Module):
         """Attention, then feed-forward; each is asked with a norm of x, and its answer is added to x itself.
 
         x:       (B, T, d_model)
-        mask:    (T, T) bool, True = may attend
+        mask:    (T, T) bool, True = may attend; None where the attention is one that looks back by itself
         returns: (B, T, d_model)
         """
         h = self.norm1(x)  # (B, T, d_model)
@@ -175,10 +198,16 @@ class LanguageModel(nn.Module):
         idx:     (B, T) integers, any T
         returns: (B, T, V)
         """
-        x, mask = self.embed(idx), causal_mask(idx.shape[1]).to(idx.device)
+        x, mask = self.embed(idx), self.mask(idx)
         for block in self.blocks:
             x = block(x, mask)
         return self.predict(x)  # (B, T, V)
+
+    def mask(self, idx):
+        """Who may see whom: itself and what is before it, (T, T) bool; None where the attention knows it by itself."""
+        if all(isinstance(block.attn, CausalAttention) for block in self.blocks):
+            return None
+        return causal_mask(idx.shape[1]).to(idx.device)
 
 
 class WithCache(nn.Module):

@@ -8,8 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.attention import MultiHeadAttention, attention_patterns
 from course_lib.language_model import (
     BigramLM,
+    CausalAttention,
     LanguageModel,
     WithCache,
     bigram_probs,
@@ -117,6 +119,30 @@ def test_the_model_is_torch_s():
     model = tiny(torch.float64)
     idx = torch.randint(11, (2, 7))
     assert torch.allclose(model(idx), by_torch(model, idx), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype, allowed", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_the_path_without_a_mask_is_the_path_with_one(dtype, allowed):
+    """A fused attention that looks at what is to come, or gradients and patterns that only the mask gets right."""
+    quick, slow = tiny(dtype), tiny(dtype, attention=MultiHeadAttention)
+    idx = torch.randint(11, (2, 37))
+    assert quick.mask(idx) is None and slow.mask(idx).shape == (37, 37)
+    outs = [model(idx) for model in (quick, slow)]
+    grads = [torch.autograd.grad(out.square().mean(), list(model.parameters()))
+             for out, model in zip(outs, (quick, slow), strict=True)]
+    patterns = [attention_patterns(model, idx) for model in (quick, slow)]
+    assert torch.allclose(*outs, rtol=0, atol=allowed)
+    assert all(torch.allclose(*pair, rtol=0, atol=allowed) for pair in zip(*grads, strict=True))
+    assert patterns[0].keys() == patterns[1].keys() and len(patterns[0]) == 3
+    assert all(torch.allclose(patterns[0][path], patterns[1][path], rtol=0, atol=allowed) for path in patterns[0])
+
+
+def test_an_attention_that_looks_back_still_keeps_to_a_mask():
+    """A mask that is given and not read."""
+    attention = CausalAttention(12, 3).double()
+    x, mask = torch.randn(2, 5, 12).double(), (torch.rand(5, 5) < 0.5) | torch.eye(5, dtype=torch.bool)
+    assert torch.equal(attention(x, x, x, mask), MultiHeadAttention.forward(attention, x, x, x, mask))
+    assert not torch.allclose(attention(x, x, x, mask), attention(x, x, x))
 
 
 def test_any_length_is_read_and_the_future_never():
