@@ -6,7 +6,7 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.masks import causal_mask
-from course_lib.positions import sinusoidal_positions
+from course_lib.positions import kept_positions
 from course_lib.wires import FeedForward
 
 
@@ -181,8 +181,8 @@ class LanguageModel(nn.Module):
         returns: (B, T, d_model)
         """
         x = self.table(idx)  # (B, T, d_model)
-        places = sinusoidal_positions(start + idx.shape[1], x.shape[-1])[start:]  # (T, d_model)
-        return self.dropout(x + places.to(x))
+        places = kept_positions(start + idx.shape[1], x.shape[-1], x.dtype, x.device)[start:]  # (T, d_model)
+        return self.dropout(x + places)
 
     def predict(self, x):
         """Read the next token off the vectors after the last block, or between two blocks.

@@ -1,5 +1,7 @@
 """Positions: numbers that tell a Transformer where a token stands."""
 
+import functools
+
 import torch
 
 
@@ -26,6 +28,15 @@ def sinusoidal_positions(n, d):
     frequency = 10000.0 ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)  # (d / 2,), radians a step
     angle = torch.arange(n)[:, None] * frequency  # (n, d / 2)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()  # (n, d), sine and cosine in turn
+
+
+@functools.lru_cache(maxsize=16)
+def kept_positions(n, d, dtype, device):
+    """sinusoidal_positions(n, d) in the type and on the device of a model, worked out once and not in every pass.
+
+    returns: (n, d), the same tensor for the same arguments: never change it in place
+    """
+    return sinusoidal_positions(n, d).to(device, dtype)
 
 
 def shift_matrix(k, d):

@@ -20,6 +20,7 @@ from course_lib.language_model import (
     next_token_probs,
     shift_labels,
 )
+from course_lib.positions import sinusoidal_positions
 
 IDS = torch.tensor([0, 1, 1, 2, 1, 0, 1])
 
@@ -135,6 +136,16 @@ def test_the_path_without_a_mask_is_the_path_with_one(dtype, allowed):
     assert all(torch.allclose(*pair, rtol=0, atol=allowed) for pair in zip(*grads, strict=True))
     assert patterns[0].keys() == patterns[1].keys() and len(patterns[0]) == 3
     assert all(torch.allclose(patterns[0][path], patterns[1][path], rtol=0, atol=allowed) for path in patterns[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_positions_are_kept_for_each_type_and_length(dtype):
+    """Positions of another length or type, taken for those that were asked for."""
+    model = tiny(dtype)
+    for T, start in ((5, 0), (9, 0), (5, 0), (2, 3)):
+        idx = torch.randint(11, (2, T))
+        expected = model.table(idx) + sinusoidal_positions(start + T, 16)[start:].to(dtype)
+        assert torch.equal(model.embed(idx, start), expected)
 
 
 def test_an_attention_that_looks_back_still_keeps_to_a_mask():
