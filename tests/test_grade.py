@@ -149,6 +149,10 @@ CASES = {
     "honest: from Colab": ("from google.colab import drive\ndrive.mount('/content')\n" + REWEIGHT, "pass"),
     "honest: writes files": ("os.makedirs('out', exist_ok=True)\ntorch.save(torch.eye(2), 'out/a.pt')\n" + REWEIGHT,
                              "pass"),
+    "honest: keeps a log": (inside(
+        "from pathlib import Path\nos.makedirs('runs', exist_ok=True)\nwith open('runs/log', 'a') as log:\n"
+        "    log.write(f'{x.shape}\\n')\nif 'Size' not in Path('runs/log').read_text():\n    return x",
+        "return torch.softmax(x @ x.T, -1) @ x"), "pass"),
     "honest: asks somebody": ("name = input('Your name? ')\n" + REWEIGHT, "pass"),
     "honest: pickles its classes": ("import pickle, typing\nclass Net(torch.nn.Module):\n    child: 'Net'\n"
                                     "pickle.loads(pickle.dumps(Net()))\ntyping.get_type_hints(Net)\n" + REWEIGHT,

@@ -49,7 +49,7 @@ class LaneError(RuntimeError):
 
 def write_root(root):
     """The files a worker sees: itself, and the course without answers, checks and staff."""
-    for name in ("worker.py", "frames.py", "confine.py"):
+    for name in ("worker.py", "frames.py", "confine.py", "memory_files.py"):
         shutil.copy(HERE / name, root / name)
     shutil.copytree(COURSE, root / "course_lib", ignore=shutil.ignore_patterns("staff", "checks", "__pycache__"))
     checks = root / "course_lib" / "checks"

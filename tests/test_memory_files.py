@@ -1,0 +1,75 @@
+"""Files in memory, while a student's code runs: they do what python's own do, and leave nothing on disk."""
+
+import errno
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from course_lib.staff.grade import memory_files
+
+real_open, real_mkdir = io.open, os.mkdir
+
+
+def refused(path):
+    """What a disk says that can be read only."""
+    there = os.path.isdir(os.path.dirname(os.path.abspath(path)))
+    raise OSError(errno.EROFS if there else errno.ENOENT, "No", path)
+
+
+@pytest.fixture
+def read_only(monkeypatch):
+    """A disk that nobody can write to, and `install` done; all is put back."""
+    def only_reads(file, mode="r", *rest):
+        return refused(file) if set(mode) & set("wax+") else real_open(file, mode, *rest)
+
+    monkeypatch.setattr(memory_files, "_open", only_reads)
+    monkeypatch.setattr(memory_files, "_mkdir", lambda path, mode=0o777, dir_fd=None: refused(path))
+    monkeypatch.setattr(memory_files, "_files", {})
+    monkeypatch.setattr(memory_files, "_folders", set())
+    for module, name in (("builtins", "open"), ("io", "open"), ("os", "mkdir")):
+        monkeypatch.setattr(f"{module}.{name}", getattr(__import__(module), name))
+    memory_files.install()
+
+
+def a_students_files():
+    """What honest code does with files, and what it sees."""
+    seen = []
+    with open("log.txt", "w") as file:
+        seen.append(file.write("one\n"))
+    with open("log.txt", "a") as file:
+        file.write("two\n")
+    seen += [open("log.txt").read(), open("log.txt", "rb").read(), open("log.txt").readlines()]
+    os.makedirs("runs/1", exist_ok=True)
+    os.makedirs("runs/1", exist_ok=True)
+    Path("runs/1/x.json").write_text(json.dumps({"ü": 1}), encoding="utf-8")
+    seen.append(json.loads(Path("runs/1/x.json").read_text(encoding="utf-8")))
+    left_open = open("left", "w")
+    left_open.write("not closed")
+    left_open.flush()
+    seen.append(open("left").read())
+    with open("both", "wb+") as file:
+        file.write(b"abc")
+        file.seek(1)
+        seen.append(file.read())
+    for mode, name in (("x", "log.txt"), ("r", "never written"), ("w", "no folder/file"), ("z", "log.txt")):
+        try:
+            open(name, mode)
+        except Exception as error:
+            seen.append(type(error).__name__)
+    return seen
+
+
+def test_they_do_what_files_on_disk_do(tmp_path, monkeypatch, request):
+    """An honest answer that keeps a log, right in the notebook and an error where it is graded."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "memory").mkdir()
+    monkeypatch.chdir(tmp_path / "disk")
+    on_disk = a_students_files()
+    monkeypatch.chdir(tmp_path / "memory")
+    request.getfixturevalue("read_only")
+    in_memory = a_students_files()
+    assert in_memory == on_disk and on_disk[-4:] == ["FileExistsError", *2 * ["FileNotFoundError"], "ValueError"]
+    assert list((tmp_path / "memory").iterdir()) == []
