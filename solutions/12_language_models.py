@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 12 · Language models: predict the next token
 #
-# *120 minutes · needs lessons 07 and 08 · six exercises*
+# *135 minutes · needs lessons 07 and 08 · six exercises*
 #
 # **At the end you can**
 #
 # - make a language model by counting, then the same one by training, and say why they agree;
 # - show that one pass over a text trains on all its beginnings at once, and why recurrence cannot do that;
+# - say why fused attention needs memory that grows like a line, and find its steps under your machine's roofline;
 # - measure a language model in bits per character, and beat good n-gram models honestly;
 # - write with temperature, top-k, a context window and a cache, and say what each of them costs;
 # - read the stack of blocks from outside, layer by layer.
@@ -441,6 +442,183 @@ print(f"a novel, one layer, one training step: {novel:.0f} s")
 # %% [markdown]
 # So a language model gets a **context window**: a largest number of tokens it looks at. The rest of this lesson uses
 # 32.
+
+# %% [markdown] name="fused-attention"
+# ## Never keep all the scores
+#
+# The memory above is for scores that nobody asked for: they are only a step on the way to the output. But a weight is
+# an exponential divided by the *sum* of all of them. So all scores have to be there at once. Or do they?
+#
+# One number first. Mix the values 10, 20 and 60 with the scores 0, 1 and 2, and look at them one at a time. Keep three
+# numbers only: the largest score so far, the sum of exponentials, the mixture. When a larger score comes, shrink what
+# is there. **Before you run the cell:** by which factor, when the score goes from 0 to 1?
+
+# %%
+import math
+
+
+def one_at_a_time(scores, values):
+    """A softmax-weighted mean that sees each score once."""
+    largest, total, mixed = -math.inf, 0.0, 0.0
+    for score, value in zip(scores, values, strict=True):
+        shrink = math.exp(largest - max(largest, score))
+        largest = max(largest, score)
+        weight = math.exp(score - largest)
+        total, mixed = shrink * total + weight, shrink * mixed + weight * value
+        print(f"score {score}: shrink by {shrink:.3f}, total {total:.3f}, mean so far {mixed / total:.2f}")
+    return mixed / total
+
+
+at_once = (torch.tensor([0.0, 1, 2]).softmax(0) @ torch.tensor([10.0, 20, 60])).item()
+one_at_a_time_is_the_softmax = abs(one_at_a_time([0, 1, 2], [10, 20, 60]) - at_once) < 1e-5
+assert one_at_a_time_is_the_softmax
+
+# %% [markdown]
+# The mean is right after every score: it is the mean of what was seen. So read the keys in blocks, and never hold more
+# than (T, 64) scores. This is the idea behind *fused* attention. **Predict:** how far is it from the textbook?
+
+# %%
+def in_blocks(q, k, v, size=64):
+    """Attention that reads its keys block by block."""
+    largest = torch.full((len(q), 1), -math.inf)  # (T, 1)
+    total, mixed = torch.zeros(len(q), 1), torch.zeros_like(q)  # (T, 1), (T, d)
+    for start in range(0, len(k), size):
+        scores = q @ k[start : start + size].T / q.shape[-1] ** 0.5  # (T, size)
+        new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        shrink, weights = (largest - new).exp(), (scores - new).exp()
+        total = shrink * total + weights.sum(-1, keepdim=True)
+        mixed = shrink * mixed + weights @ v[start : start + size]
+        largest = new
+    return mixed / total
+
+
+q, k, v = (torch.randn(1000, 16, generator=torch.Generator().manual_seed(i)) for i in range(3))
+expected = scaled_dot_product_attention(q[None], k[None], v[None])[0]
+blocks_change_nothing = torch.allclose(in_blocks(q, k, v), expected, atol=1e-5)
+assert blocks_change_nothing
+print("largest difference below 0.00001:", blocks_change_nothing)
+
+# %% [markdown]
+# What about the way back? The textbook keeps its weights for the gradients, T × T of them. Fused attention keeps one
+# number for each row, the logarithm of its total, and works the weights out again. Let torch tell us what each of them
+# keeps. **Predict:** twice the tokens, how many times the memory?
+
+# %%
+def kept_for_the_gradients(attend, T):
+    """Bytes that are held between forward and backward, each piece of memory counted once."""
+    q, k, v = (torch.randn(1, 4, T, 16, requires_grad=True) for _ in range(3))  # (B, H, T, d_head)
+    pieces = {}
+
+    def note(tensor):
+        pieces[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        out = attend(q, k, v)  # while it lives, nothing that it needs is overwritten
+    return sum(pieces.values()) if out.requires_grad else 0
+
+
+two_ways = {"textbook": scaled_dot_product_attention, "fused": F.scaled_dot_product_attention}
+memory = {name: [kept_for_the_gradients(attend, T) for T in lengths] for name, attend in two_ways.items()}
+growth = {name: held[-1] / held[-2] for name, held in memory.items()}
+the_textbook_keeps_a_square = 3.8 < growth["textbook"] < 4.1
+fused_attention_keeps_a_line = 1.9 < growth["fused"] < 2.1
+assert the_textbook_keeps_a_square
+assert fused_attention_keeps_a_line
+print(f"from 2,048 to 4,096 tokens: textbook × {growth['textbook']:.1f}, fused × {growth['fused']:.1f}")
+
+# %% [markdown]
+# ## Where does the time go?
+#
+# Both do the same two large products. Yet the fused one is faster, too. Why? A step of a computation can wait for two
+# things: for the arithmetic, or for its numbers to come from memory. Which one it is depends on how much it does with
+# each byte. **Predict:** does a softmax do more or less than one operation a byte? And the product of queries and keys?
+
+# %%
+def operations_and_bytes(T, d):
+    """For each step of attention in one head: what it computes, and what it reads and writes, 4 bytes a number."""
+    square, line = T * T, T * d
+    return {"scores = q kᵀ": (2 * square * d, 4 * (2 * line + square)),
+            "softmax": (4 * square, 4 * 2 * square),  # subtract, exponential, add up, divide; read and write once
+            "weights v": (2 * square * d, 4 * (2 * line + square)),
+            "fused, all steps": (4 * square * d + 4 * square, 4 * 4 * line)}
+
+
+def per_byte(T, d):
+    return {step: done / moved for step, (done, moved) in operations_and_bytes(T, d).items()}
+
+
+for step, ratio in per_byte(2048, 64).items():
+    print(f"{step:16}  {ratio:6.1f} operations a byte")
+a_softmax_does_less_than_one_a_byte = per_byte(2048, 64)["softmax"] < 1
+short, long = (per_byte(T, 64)["fused, all steps"] for T in (2048, 4096))
+fused_attention_does_more_the_longer_the_text = long > 1.9 * short
+assert a_softmax_does_less_than_one_a_byte
+assert fused_attention_does_more_the_longer_the_text
+
+# %% [markdown]
+# Now your machine. How many operations a second does it manage in a large matrix product, and how many bytes a second
+# when it only copies? The two limits make a **roofline**: whoever does little with each byte cannot rise above the
+# slope, and nobody above the flat part. Each point is a step, measured here; all is measured, so a point may lie a hair
+# above. The small crosses are the same steps on one core of the course's machine.
+
+# %%
+def fastest(step, rounds=9):
+    """Seconds of the quickest of some runs."""
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        step()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+T, d = 2048, 64
+squares = [torch.randn(n, n) for n in (256, 512, 1024)]
+arithmetic = max(2 * len(x) ** 3 / fastest(lambda x=x: x @ x) for x in squares)  # operations a second
+large = torch.randn(2**24)  # 64 MiB: too large for the caches
+room = torch.empty_like(large)
+traffic = 2 * large.nbytes / fastest(lambda: room.copy_(large))  # bytes a second, read and written
+q, k, v = torch.randn(3, 1, 1, T, d)  # each (B, H, T, d_head)
+scores = q @ k.mT  # (B, H, T, T)
+weights, room = scores.softmax(-1), torch.empty_like(scores)  # room: to ask for memory anew would take its own time
+steps = {"scores = q kᵀ": lambda: torch.matmul(q, k.mT, out=room),
+         "softmax": lambda: torch.softmax(scores, -1, out=room), "weights v": lambda: weights @ v,
+         "fused, all steps": lambda: F.scaled_dot_product_attention(q, k, v)}
+taken = {name: fastest(step) for name, step in steps.items()}
+textbook = fastest(lambda: scaled_dot_product_attention(q, k, v))
+
+# %%
+with_us = {"scores = q kᵀ": 72, "softmax": 3.0, "weights v": 65, "fused, all steps": 70}  # on a quiet cloud server
+intensity, done = per_byte(T, d), {step: n for step, (n, _) in operations_and_bytes(T, d).items()}
+figure, axis = plt.subplots(figsize=(6.4, 3.8))
+roof = torch.logspace(-1, 3.2, 100)
+axis.loglog(roof, (roof * traffic).clamp(max=arithmetic) / 1e9, color="black", label="the roof of your machine")
+for (step, marker) in zip(taken, "osD^", strict=True):
+    axis.plot(intensity[step], done[step] / taken[step] / 1e9, marker, markersize=8, label=step)
+    axis.plot(intensity[step], with_us[step], "x", color="black", label="with us" if marker == "^" else None)
+axis.set(xlabel="operations a byte", ylabel="billion operations a second")
+axis.legend(fontsize=8)
+plots.show(figure, "A roof that rises and then stays flat, on logarithmic axes. The softmax is far left and far below "
+                   "the two products; fused attention is far right. Small crosses stand near the points.")
+rate = {step: done[step] / taken[step] for step in taken}
+the_softmax_is_slower_than_the_products = rate["softmax"] < rate["weights v"] / 2
+fused_is_faster_than_the_textbook = taken["fused, all steps"] < textbook
+the_softmax_does_a_sixty_fourth = 64 * done["softmax"] == done["scores = q kᵀ"] + done["weights v"]
+assert the_softmax_is_slower_than_the_products
+assert the_softmax_does_a_sixty_fourth
+assert fused_is_faster_than_the_textbook
+print(f"textbook: {1000 * textbook:.0f} ms, fused: {1000 * taken['fused, all steps']:.0f} ms")
+
+# %% [markdown]
+# The softmax does a sixty-fourth of the products' arithmetic, and takes far more of the time than that: it touches
+# T × T numbers and does almost nothing with each. Fused attention leaves them where they were made, close to the
+# arithmetic. Its memory grows like a line. Its operations still grow like a square, so the verdict above stays. Only
+# the place moves where the lines cross.
+#
+# (The running softmax is from Milakov and Gimelshein 2018, [arXiv:1805.02867](https://arxiv.org/abs/1805.02867).
+# Attention without the square of memory: Rabe and Staats 2021, [arXiv:2112.05682](https://arxiv.org/abs/2112.05682),
+# and FlashAttention, Dao et al. 2022, [arXiv:2205.14135](https://arxiv.org/abs/2205.14135).)
 #
 # ## A real text
 #
@@ -476,7 +654,6 @@ print(len(LETTERS), "different characters")
 # **Predict:** 96 characters, all equally likely. How many bits is each?
 
 # %%
-import math
 
 knowing_nothing = math.log2(len(LETTERS))
 knowing_nothing_takes_more_than_six_bits = 6.5 < knowing_nothing < 6.6

@@ -16,7 +16,8 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
     """A guide that was right a year ago."""
     for folder in ("course_lib", "tests", "solutions", "lessons"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "my_answers"))
-    shutil.copy(ROOT / "README.md", tmp_path)
+    for name in ("README.md", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path)
     assert len(FILES) == 4
     for path, text in FILES:
         assert not (tmp_path / path).exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.staff import syllabus
+from course_lib.versions import VERSION
 
 ROOT = Path(__file__).parents[1]
 TEXT = '''# %% [markdown]
@@ -53,6 +54,7 @@ def copy_of_the_course(tmp_path):
     shutil.copytree(ROOT / "course_lib", tmp_path / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "solutions").mkdir()
     (tmp_path / "lessons").mkdir()
+    shutil.copy(ROOT / "requirements.txt", tmp_path)
     (tmp_path / "README.md").write_text(f"# A course\n\n{syllabus.BEGIN}\n{syllabus.END}\n")
     (tmp_path / "solutions" / "04_small.py").write_text(TEXT)
     header, *rows = (tmp_path / "course_lib" / "concepts.tsv").read_text().splitlines()
@@ -92,9 +94,9 @@ def test_a_build_writes_both_notebooks_and_a_second_one_the_same_bytes(course):
     assert sorted(first) == ["lessons/04_small.ipynb", "solutions/04_small.ipynb"]
     solution = json.loads(first["solutions/04_small.ipynb"])
     lesson = json.loads(first["lessons/04_small.ipynb"])
-    assert "weights @ inputs" in "".join(solution["cells"][2]["source"])
-    assert "".join(lesson["cells"][2]["source"]).endswith("raise NotImplementedError")
-    assert solution["cells"][1]["outputs"][0]["text"] == "1\n"
+    assert "weights @ inputs" in "".join(solution["cells"][3]["source"])
+    assert "".join(lesson["cells"][3]["source"]).endswith("raise NotImplementedError")
+    assert solution["cells"][2]["outputs"][0]["text"] == "1\n"
     code, said, _ = build(course)
     assert code == 0 and "outputs kept" in said and notebooks(course) == first
     assert build(course, "--check") == (0, "", "")
@@ -111,6 +113,14 @@ def test_prose_is_rebuilt_without_running_anything(built):
     rewrite(built, "print(one)\n", "print(one)\n\n# %% [markdown]\n# More prose.\n")
     code, said, _ = build(built)
     assert code == 0 and "outputs kept" in said and notebooks(built) != before
+
+
+def test_a_new_version_is_written_into_every_notebook_and_runs_nothing(built):
+    """An hour of training for a version number."""
+    module = built / "course_lib" / "versions.py"
+    module.write_text(module.read_text().replace(f'VERSION = "{VERSION}"', 'VERSION = "99.0"'))
+    assert "outputs kept" in build(built)[1]
+    assert all(b'made_for(\\"99.0\\")' in notebook for notebook in notebooks(built).values())
 
 
 def test_changed_code_anywhere_below_a_lesson_is_run_again(built):

@@ -26,3 +26,5 @@ def test_the_workflow_runs_everywhere_and_keeps_forks_off_the_gpu():
     steps = [step["run"] for step in gpu["steps"] if "run" in step]
     assert "torch.cuda.is_available()" in steps[0]
     assert any("test -m gpu" in step for step in steps[1:])
+    writes = [name for name, job in jobs.items() if "write" in str(job.get("permissions", ""))]
+    assert writes == ["newest-torch"] and "schedule" in jobs["newest-torch"]["steps"][-1]["if"]

@@ -5,6 +5,7 @@ import pkgutil
 from difflib import get_close_matches
 from importlib import import_module
 
+from course_lib import versions
 from course_lib.checks import solved
 from course_lib.checks.card import card_rows
 from course_lib.checks.hinting import hints
@@ -51,6 +52,7 @@ def _judged(exercise, answer):
         keep(exercise.name, answer)
     again = _times_again(verdict)
     rows = card_rows(verdict, hints(exercise)[:again] if again else ())
+    rows += [("Version", says)] if (says := versions.mismatch()) else []
     solved.note(exercise.name, verdict.status)
     return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
 

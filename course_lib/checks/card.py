@@ -53,7 +53,9 @@ def as_html(rows, status):
 def _what_was_tried(verdict):
     plain = sum(not c.special for c in verdict.calls)
     special = dict.fromkeys(c.special for c in verdict.calls if c.special)
-    return f"{len(verdict.calls)} calls: {plain} of different sizes, then {', '.join(special)}."
+    judges_code = all(callable(a) for c in verdict.calls for a in c.args)
+    kind = "implementations, right and wrong" if judges_code else "of different sizes"
+    return f"{len(verdict.calls)} calls: {plain} {kind}, then {', '.join(special)}."
 
 
 def _failure_rows(verdict: Verdict):

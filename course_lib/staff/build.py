@@ -11,6 +11,7 @@ import sys
 import time
 
 from course_lib.staff import syllabus
+from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, read_lesson
 from course_lib.staff.notebooks import code_fingerprint, compose, digest, execute, read, to_bytes
 
@@ -120,11 +121,16 @@ def _read_all():
 def _take_outputs(solution, old):
     """Copy the outputs of the built notebook into the new one; False where their code differs."""
     new, built = _code_cells(solution), _code_cells(old)
-    same = [c.source for c in new] == [c.source for c in built]
+    same = [_deciding(c) for c in new] == [_deciding(c) for c in built]
     if same:
         for to, made in zip(new, built, strict=True):
             to.outputs, to.execution_count = made.outputs, made.execution_count
     return same
+
+
+def _deciding(cell):
+    """The source; a new version of the course alone makes no output old."""
+    return TAG if TAG in cell.metadata.get("tags", []) else cell.source
 
 
 def _code_cells(notebook):

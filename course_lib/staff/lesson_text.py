@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.staff.first_cell import TAG, first_cell
+
 ROOT = Path(__file__).parents[2]
 SOLUTIONS, LESSONS = ROOT / "solutions", ROOT / "lessons"
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
@@ -69,7 +71,12 @@ def read_lesson(stem, folder=SOLUTIONS):
     cells = tuple(_cell(stem, cell, line) for cell, line in zip(notebook.cells, starts, strict=True))
     if cells[0].kind != "markdown" or not re.search(r"^# .+$", cells[0].source, re.M):
         raise LessonError(f"solutions/{stem}.py:{starts[0]}: the first cell must be markdown with the lesson's title")
-    return Lesson(stem, cells)
+    return Lesson(stem, (cells[0], _first_cell(cells[0].line), *cells[1:]))
+
+
+def _first_cell(line):
+    source = first_cell((ROOT / "requirements.txt").read_text(encoding="utf-8"))
+    return Cell("code", source, {"tags": [TAG], "jupyter": {"source_hidden": True}, "cellView": "form"}, line)
 
 
 def _cell(stem, cell, line):

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import nbclient
@@ -10,11 +11,13 @@ import nbformat
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from course_lib.staff.answers import source_and_stub
+from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, SOLUTIONS, LessonError
 
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}}
 CELL_SECONDS = 300
+VERSIONS = ROOT / "course_lib" / "versions.py"
 
 
 def compose(lesson):
@@ -65,19 +68,20 @@ def digest(value):
 def code_fingerprint(notebook, number):
     """A fingerprint of all code that decides the outputs: the notebook's own and what it imports of course_lib.
 
-    Comments and layout of course_lib do not count. Of the checks, the engine and the lesson's own modules count.
+    Comments and layout of course_lib do not count, nor does its version. Of the checks, the engine and the lesson's
+    own modules count.
     """
-    cells = [c.source for c in notebook.cells if c.cell_type == "code"]
+    cells = [c.source for c in notebook.cells if c.cell_type == "code" and TAG not in c.metadata.get("tags", [])]
     files = _imported(ast.parse("\n".join(without_magics(c) for c in cells)))
     files |= set((ROOT / "course_lib" / "checks").glob(f"lesson_{number}*.py"))
-    waiting, seen = sorted(f for f in files if f.exists()), set()
+    waiting, seen = sorted(f for f in files if f.exists()), {VERSIONS}
     while waiting:
         path = waiting.pop()
         if path not in seen:
             seen.add(path)
             waiting += sorted(_imported(ast.parse(path.read_text(encoding="utf-8"))) - seen)
     code = {str(p.relative_to(ROOT).as_posix()): ast.dump(ast.parse(p.read_text(encoding="utf-8")))
-            for p in sorted(seen)}
+            for p in sorted(seen - {VERSIONS})}
     return digest([cells, code])
 
 
@@ -99,7 +103,7 @@ def _files(name):
 
 def without_magics(source):
     """The source of a cell as plain Python."""
-    return "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+    return re.sub(r"^([ \t]*)[%!].*", r"\1pass", source, flags=re.M)
 
 
 def _cell(cell, source):

@@ -4,6 +4,7 @@ import csv
 import re
 
 from course_lib.staff.lesson_text import ROOT
+from course_lib.versions import SOURCE, VERSION
 
 MAP = ROOT / "course_lib" / "concepts.tsv"
 README = ROOT / "README.md"
@@ -44,14 +45,21 @@ def section(lessons):
     for lesson in lessons:
         minutes = re.search(r"(\d+) minutes", lesson.cells[0].source)
         exercises = ", ".join(f"`{name}`" for name in lesson.exercises) or "none"
-        link = f"[{lesson.title}](lessons/{lesson.stem}.ipynb) ([solved](solutions/{lesson.stem}.ipynb))"
-        lines.append(f"| {link} | {minutes[1] if minutes else '?'} | {exercises} |")
+        name = f"{lesson.stem}.ipynb"
+        links = f"[{lesson.title}](lessons/{name}) ([solved](solutions/{name}), [Colab]({colab(f'lessons/{name}')}))"
+        lines.append(f"| {links} | {minutes[1] if minutes else '?'} | {exercises} |")
     lines += ["", "<details><summary>Everything each lesson teaches</summary>", ""]
     for lesson in lessons:
         taught = [row["concept"] for row in concepts() if row["lesson"] == lesson.number]
         if taught:  # lesson 15 adds no concept: it uses all of them
             lines += [f"**{lesson.title}**", "", *(f"- {concept}" for concept in taught), ""]
     return "\n".join([*lines, "</details>", "", END])
+
+
+def colab(path):
+    """The address that opens a notebook of this version in Google Colab."""
+    repository = SOURCE.removeprefix("https://github.com/")
+    return f"https://colab.research.google.com/github/{repository}/blob/v{VERSION}/{path}"
 
 
 def what_is_stale(lessons):

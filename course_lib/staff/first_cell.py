@@ -1,0 +1,26 @@
+"""The cell that every notebook runs first: it installs the course where it is missing, and says its version."""
+
+import re
+
+from course_lib.versions import SOURCE, VERSION
+
+TAG = "installs"
+# Packages come as they are there already, in whatever version; the course itself comes in the notebook's own.
+TEXT = """#@title Installs the course where it is missing, as on Colab. Elsewhere it does nothing.
+from importlib.util import find_spec
+
+if find_spec("course_lib") is None:
+    %pip install --quiet {packages}
+    %pip install --quiet --no-deps git+{source}@v{version}
+
+import course_lib
+
+course_lib.made_for("{version}")"""
+
+
+def first_cell(requirements):
+    """The source of the cell. requirements: the text of requirements.txt, the learner's packages before all others."""
+    of_lessons = requirements.split("# What builds")[0]
+    names = re.findall(r"^([A-Za-z][\w.-]*)==", of_lessons, re.M)
+    packages = " ".join(name for name in names if name not in ("jupyterlab", "ipykernel"))
+    return TEXT.format(packages=packages, source=SOURCE, version=VERSION)
