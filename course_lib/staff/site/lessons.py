@@ -1,0 +1,65 @@
+"""Lesson pages: the executed solution, its answers folded, and three ways to begin the lesson."""
+
+import base64
+import json
+import re
+import struct
+
+from course_lib.staff import site
+from course_lib.staff.lesson_text import ROOT, lesson_stems
+from course_lib.staff.site.page import LESSONS, Page
+
+WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
+PICTURE = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/]{32})')
+
+
+def pages(stems=None):
+    """One page for each lesson."""
+    return [page(stem) for stem in stems or lesson_stems()]
+
+
+def page(stem):
+    """The page of one lesson, with outputs and figures as they are in the repository."""
+    files = f"solutions/{stem}.ipynb", f"lessons/{stem}.ipynb"
+    for path in files:
+        if not (ROOT / path).exists():
+            raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem[:2]}")
+    notebook = json.loads((ROOT / files[0]).read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if "exercise" in cell["metadata"].get("tags", []):
+            _fold(cell)
+        for output in cell.get("outputs", []):
+            _mark_wide_pictures(output)
+    first = notebook["cells"][0]
+    first["source"] = re.sub(r"^# .+$", rf"\g<0>\n\n{buttons(stem)}", "".join(first["source"]), count=1, flags=re.M)
+    return Page(files[1], json.dumps(notebook), files, LESSONS, tuple((path, ROOT / path) for path in files))
+
+
+def buttons(stem):
+    """Where to open a lesson, and what to download."""
+    links = {
+        "Open in Colab": f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/{site.BRANCH}/"
+                         f"lessons/{stem}.ipynb",
+        "Open in Codespaces": f"https://codespaces.new/{site.REPOSITORY}?quickstart=1",
+        "Download the notebook": f"{stem}.ipynb",
+        "Download it solved": f"../solutions/{stem}.ipynb",
+    }
+    made = (f'<a href="{url}"{"" if ":" in url else " download"}>{words}</a>' for words, url in links.items())
+    return f'<p class="buttons">{"".join(made)}</p>'
+
+
+def _fold(cell):
+    """The code of an exercise is hidden until somebody asks for it."""
+    cell["metadata"]["tags"] = [*cell["metadata"]["tags"], "hide-input"]
+    cell["metadata"]["mystnb"] = {"code_prompt_show": "Answer", "code_prompt_hide": "Answer"}
+
+
+def _mark_wide_pictures(output):
+    html = "".join(output.get("data", {}).get("text/html", ""))
+    if html:
+        output["data"]["text/html"] = PICTURE.sub(_marked, html)
+
+
+def _marked(match):
+    width = struct.unpack(">I", base64.b64decode(match[1])[16:20])[0]
+    return match[0].replace("<img", '<img class="wide"', 1) if width > WIDE else match[0]

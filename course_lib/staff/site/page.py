@@ -1,0 +1,20 @@
+"""A page before it is built: its text, and the files of the repository that it is made of."""
+
+from dataclasses import dataclass
+
+LESSONS, REFERENCE, TEACHING = "Lessons", "Reference", "Teaching and writing"
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page; `path` is its source's place in the site, such as lessons/07_masks.ipynb."""
+
+    path: str
+    text: str
+    made_of: tuple
+    part: str | None = None  # the heading it stands under in the sidebar
+    extra: tuple = ()  # files that are published beside it, each (path in the site, path on disk)
+
+    @property
+    def name(self):
+        return self.path.rsplit(".", 1)[0]
