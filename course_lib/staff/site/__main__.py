@@ -17,7 +17,7 @@ from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.site import api, building, first_page, lessons, links
 from course_lib.staff.site.page import REFERENCE, TEACHING, Page
 
-NEEDED = "sphinx", "myst_nb", "furo"
+NEEDED = "sphinx", "myst_nb", "furo", "ziamath"
 
 
 def main(arguments=None):

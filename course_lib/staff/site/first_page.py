@@ -60,7 +60,7 @@ def _middle(i):
 
 def _line(start, end):
     """A straight line to the next lesson; an arc past those in between, the wider the more they are."""
-    bend = LINE - min(44, 8 * (end - start + 1)) if end > start + 1 else LINE
+    bend = LINE - min(56, 14 * (end - start - 1))
     y1, y2 = _middle(start), _middle(end)
     return f'<path d="M{LINE} {y1} C{bend} {y1 + ROW // 2} {bend} {y2 - ROW // 2} {LINE} {y2}"/>'
 

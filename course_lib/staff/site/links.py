@@ -1,7 +1,7 @@
 """Does every link of a built site lead somewhere? Links to other sites are listed, and not followed."""
 
 from html.parser import HTMLParser
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urldefrag, urlsplit
 
 
 class _Page(HTMLParser):
@@ -44,10 +44,11 @@ def _arrives(url, path, pages):
 
 
 def external(folder):
-    """Every address outside a built site, with the pages that link to it."""
+    """Every address outside a built site, with a page that links to it."""
     found = {}
     for path, page in _read(folder).items():
         for link in page.links:
             if urlsplit(link).scheme in ("http", "https"):
-                found.setdefault(link, []).append(path.relative_to(folder).as_posix())
-    return [f"{link}  ({', '.join(where)})" for link, where in sorted(found.items())]
+                found.setdefault(urldefrag(link).url, set()).add(path.relative_to(folder).as_posix())
+    return [f"{link}  ({min(pages)}{f' and {len(pages) - 1} more' * (len(pages) > 1)})"
+            for link, pages in sorted(found.items())]

@@ -1,11 +1,13 @@
 """What Sphinx is told: the theme, the notebooks, equations without JavaScript, and links that leave the site."""
 
 import posixpath
+import re
+from html import escape
 from pathlib import Path
 
+import ziamath
 from docutils import nodes
-from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
+from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -20,7 +22,7 @@ SETTINGS = {
     "html_theme": "furo",
     "html_static_path": [str(Path(__file__).parent / "static")],
     "html_css_files": ["course.css"],
-    "html_math_renderer": "mathml",
+    "html_math_renderer": "drawn",
     "html_copy_source": False,
     "html_use_index": False,
     "html_show_sphinx": False,
@@ -34,26 +36,35 @@ log = logging.getLogger(__name__)
 
 def setup(app):
     """Sphinx calls this."""
-    app.add_html_math_renderer("mathml", (_equation, None), (_displayed_equation, None))
+    ziamath.config.svg2 = False  # every drawing by itself: glyphs that drawings share would have one size
+    app.add_html_math_renderer("drawn", (_inline_equation, None), (_displayed_equation, None))
     app.add_post_transform(BeyondTheSite)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _equation(writer, node, block=False):
-    """An equation as MathML, which browsers draw themselves."""
-    try:
-        writer.body.append(tex2mathml(node.astext(), as_block=block))
-    except MathError as error:
-        log.warning("the equation %s cannot be read: %s", node.astext(), error, location=node)
+def _inline_equation(writer, node):
+    writer.body.append(_drawn(node, inline=True))
     raise nodes.SkipNode
 
 
 def _displayed_equation(writer, node):
-    writer.body.append('<div class="math">')
+    writer.body.append(f'<div class="equation">{_drawn(node, inline=False)}</div>\n')
+    raise nodes.SkipNode
+
+
+def _drawn(node, inline):
+    """An equation as a drawing in the colour of the text; who cannot see it hears its LaTeX."""
+    latex = node.astext()
     try:
-        _equation(writer, node, block=True)
-    finally:
-        writer.body.append("</div>\n")
+        unknown = re.search(r"\\\w+", convert(latex))
+        drawing = ziamath.Latex(latex, size=17 if inline else 20, color="currentColor", inline=inline)
+    except Exception as error:  # the two libraries name their errors in many ways
+        unknown, drawing = [str(error) or type(error).__name__], None
+    if unknown:
+        log.warning("the equation %s cannot be read: %s", latex, unknown[0], location=node)
+        return ""
+    return (f'<span role="img" aria-label="{escape(latex)}" style="vertical-align:{drawing.getyofst():.1f}px">'
+            f'{drawing.svg()}</span>')
 
 
 class BeyondTheSite(SphinxPostTransform):
