@@ -38,8 +38,9 @@ def main(arguments=None):
     print(f"{len(pages)} pages in {options.out}, built in {time.monotonic() - began:.0f} s")
     if site.REPOSITORY.startswith("OWNER/"):
         print(f"Links to GitHub go to {site.REPOSITORY}: set GITHUB_REPOSITORY, or REPOSITORY in {site.__file__}")
-    for line in [f"changed: {name}" for name in changed] + (links.external(Path(options.out)) if options.external else []):
-        print(line)
+    print(*(f"changed: {name}" for name in changed), sep="\n", end="\n" * bool(changed))
+    if options.external:
+        print(*links.external(Path(options.out)), sep="\n")
     return 0
 
 
@@ -58,9 +59,11 @@ def documents():
 
 def changed_since(ref, pages):
     """The pages made of files that differ from those of a git commit; all of them where the builder differs."""
-    said = subprocess.run(["git", "diff", "--name-only", ref, "--"], cwd=ROOT, text=True, capture_output=True)
-    if said.returncode:
-        raise site.SiteError(f"git knows no commit {ref}: give --since a branch, a tag or a commit")
+    try:
+        said = subprocess.run(["git", "diff", "--name-only", ref, "--"], cwd=ROOT, text=True, capture_output=True,
+                              check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise site.SiteError(f"git knows no commit {ref}: give --since a branch, a tag or a commit") from None
     files = set(said.stdout.split("\n"))
     everything = any(name.startswith("course_lib/staff/site/") for name in files)
     return [f"{page.name}.html" for page in pages if everything or files.intersection(page.made_of)]

@@ -1,6 +1,7 @@
 """From pages to a folder of HTML, all of it or nothing."""
 
 import io
+import os
 import re
 import shutil
 import tempfile
@@ -56,12 +57,14 @@ def _sidebar(pages):
 def _run_sphinx(source, built, doctrees):
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     from course_lib.staff.site.rendering import SETTINGS
 
     said = io.StringIO()
     try:
-        Sphinx(source, None, built, doctrees, "html", SETTINGS, status=None, warning=said, freshenv=True).build()
+        with patch_docutils(), docutils_namespace():  # what one build registers is gone before the next
+            Sphinx(source, None, built, doctrees, "html", SETTINGS, status=None, warning=said, freshenv=True).build()
     except SphinxError as error:
         raise site.SiteError(f"the site cannot be built: {error}") from None
     if warnings := _in_plain_words(said.getvalue(), source):
@@ -70,6 +73,6 @@ def _run_sphinx(source, built, doctrees):
 
 def _in_plain_words(warnings, source):
     """One line for each warning: the page's source, and what is wrong with it."""
-    text = COLOUR.sub("", warnings).replace(f"{source}/", "")
+    text = COLOUR.sub("", warnings).replace(f"{source}{os.sep}", "")
     return [re.sub(r" \[[\w.]+\]$", "", re.sub(r"\b(WARNING|ERROR|CRITICAL): ", "", line))
             for line in text.splitlines() if line.strip()]

@@ -68,7 +68,7 @@ def _drawn(node, inline):
 
 
 class BeyondTheSite(SphinxPostTransform):
-    """Links to files that are no page: a solution has its lesson's page, other files of the repository are on GitHub."""
+    """Links to files that are no page: a solution has its lesson's, other files of the repository are on GitHub."""
 
     default_priority = 8  # before MyST gives them up
 
@@ -85,5 +85,5 @@ class BeyondTheSite(SphinxPostTransform):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
         lesson = path.replace("solutions/", "lessons/", 1).removesuffix(".ipynb")
         if lesson in self.env.all_docs:
-            return self.app.builder.get_relative_uri(page, lesson) + hash + anchor
+            return posixpath.relpath(lesson, posixpath.dirname(page) or ".") + ".html" + hash + anchor
         return site.on_github(path) + hash + anchor if (ROOT / path).exists() else None

@@ -1,0 +1,287 @@
+"""The site: it shows what is in the repository, and no link of it leads nowhere."""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import runpy
+import subprocess
+from html import escape, unescape
+from pathlib import Path
+
+import pytest
+import yaml
+
+from course_lib.staff import site, syllabus
+from course_lib.staff.lesson_text import lesson_stems
+from course_lib.staff.site import __main__ as command
+from course_lib.staff.site import api, building, first_page, lessons, links
+from course_lib.staff.site.page import REFERENCE, Page
+
+ROOT = Path(__file__).parents[1]
+STEMS = ["02_self_attention_untrained", "07_masks"]
+BUILT = all(importlib.util.find_spec(name) for name in command.NEEDED)
+needs_the_extra = pytest.mark.skipif(not BUILT, reason="needs pip install -e '.[site]'")
+FOLDED = re.compile(r'<details class="admonition hide above-input">.*?</details>', re.S)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A site of two lessons, a first page, and a page with links and equations."""
+    folder = tmp_path_factory.mktemp("site") / "out"
+    chapters = lessons.pages(STEMS)
+    about = Page("docs/about.md", "# About\n\nRead [lesson 07](../lessons/07_masks.ipynb), [solved]"
+                 "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). Here $x_i^2$ and\n\n"
+                 "$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
+    index = Page("index.md", "# First\n\n" + first_page.lesson_map([first_page._facts(c) for c in chapters]) + "\n", ())
+    building.build([index, *chapters, about], folder)
+    return folder
+
+
+def text_of(html):
+    return unescape(re.sub(r"<[^>]+>", "", html))
+
+
+def exercises_of(stem):
+    """The first line of each answer, as it stands in the executed notebook."""
+    notebook = json.loads((ROOT / f"solutions/{stem}.ipynb").read_text(encoding="utf-8"))
+    return ["".join(cell["source"]).splitlines()[0] for cell in notebook["cells"]
+            if "exercise" in cell["metadata"].get("tags", [])]
+
+
+@needs_the_extra
+@pytest.mark.parametrize("stem", STEMS)
+def test_answers_are_folded_and_nothing_else_is(built, stem):
+    """A page that gives the answers away at first sight."""
+    html = (built / f"lessons/{stem}.html").read_text(encoding="utf-8")
+    folded, rest = FOLDED.findall(html), text_of(FOLDED.sub("", html))
+    answers = exercises_of(stem)
+    assert answers and len(folded) == len(answers)
+    for answer, fold in zip(answers, folded, strict=True):
+        assert answer in text_of(fold) and "Answer" in text_of(fold)
+        assert answer not in rest
+    assert not re.search(r"<details[^>]*hide[^>]* open", html)
+
+
+@needs_the_extra
+def test_figures_are_those_of_the_repository(built):
+    """A build that runs the notebooks, or loses their outputs."""
+    html = (built / "lessons/07_masks.html").read_text(encoding="utf-8")
+    notebook = (ROOT / "solutions/07_masks.ipynb").read_text(encoding="utf-8")
+    figures = re.findall(r'src=\\"(data:image/png;base64,[^"\\]+)', notebook)
+    assert len(figures) > 3
+    assert re.findall(r'src="(data:image/png;base64,[^"]+)', html) == figures
+    assert "✓ causal_mask: right" in text_of(html)
+
+
+@needs_the_extra
+def test_buttons_lead_to_the_lesson_with_blanks(built):
+    """A badge that opens the solution, or a path that is not in the repository."""
+    html = (built / "lessons/07_masks.html").read_text(encoding="utf-8")
+    addresses = dict(reversed(pair) for pair in re.findall(r'<a href="([^"]+)"(?: download)?>([^<]+)</a>',
+                                                         re.search(r'<p class="buttons">.*?</p>', html)[0]))
+    colab = f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/main/"
+    assert addresses["Open in Colab"] == colab + "lessons/07_masks.ipynb"
+    assert addresses["Open in Codespaces"] == f"https://codespaces.new/{site.REPOSITORY}?quickstart=1"
+    for words, original in {"Download the notebook": "lessons", "Download it solved": "solutions"}.items():
+        copy = (built / "lessons" / addresses[words]).resolve()
+        assert copy.read_bytes() == (ROOT / original / "07_masks.ipynb").read_bytes()
+
+
+def test_the_repository_has_one_name_which_actions_may_set(monkeypatch):
+    """A fork whose badges open somebody else's notebooks."""
+    monkeypatch.setenv("GITHUB_REPOSITORY", "somebody/a-fork")
+    name = runpy.run_path(site.__file__)["REPOSITORY"]
+    monkeypatch.setattr(site, "REPOSITORY", name)
+    said = lessons.buttons("07_masks") + site.on_github("LICENSE")
+    assert said.count("somebody/a-fork/") + said.count("somebody/a-fork?") == 3
+    monkeypatch.delenv("GITHUB_REPOSITORY")
+    assert runpy.run_path(site.__file__)["REPOSITORY"].count("/") == 1
+
+
+@needs_the_extra
+def test_links_to_files_of_the_repository_arrive(built):
+    """A link that works on GitHub and not on the site."""
+    html = (built / "docs/about.html").read_text(encoding="utf-8")
+    assert 'href="../lessons/07_masks.html"' in html and 'href="../lessons/07_masks.html#summary"' in html
+    assert f'href="{site.on_github("LICENSE")}"' in html
+
+
+@needs_the_extra
+def test_equations_are_drawn_without_a_script_or_another_server(built):
+    """Equations that need a network to be read."""
+    html = (built / "docs/about.html").read_text(encoding="utf-8")
+    assert html.count('<span role="img" aria-label=') == 2 and 'aria-label="x_i^2"' in html
+    for page in built.rglob("*.html"):
+        assert not re.findall(r'(?:<script[^>]* src|<link[^>]* href|<img[^>]* src)="(?:https?:)?//',
+                              page.read_text(encoding="utf-8")), page
+
+
+@needs_the_extra
+def test_a_broken_site_is_refused_with_its_page_and_target(tmp_path):
+    """A link that leads nowhere, which nobody notices until a learner follows it."""
+    def said(text):
+        with pytest.raises(site.SiteError) as refused:
+            building.build([Page("index.md", f"# Page\n\n{text}\n", ())], tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+        return str(refused.value)
+
+    sources = said("[a](missing.md) ![b](missing.png) $\\nosuchsign$ [c](lessons/99_none.ipynb)")
+    for target in ("its link to missing.md leads nowhere", "missing.png", "nosuchsign", "lessons/99_none.ipynb"):
+        assert any(line.startswith("index.md:") and target in line for line in sources.splitlines()), sources
+    assert said('<a href="nowhere.html">a</a>') == "index.html: its link to nowhere.html leads nowhere"
+    assert said('<p><img src="none.png" alt="b"></p>') == "index.html: its link to none.png leads nowhere"
+    assert said('<p><a href="#no-such-place">a</a></p>') == "index.html: its link to #no-such-place leads nowhere"
+
+
+@needs_the_extra
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path, built):
+    """`-o ~` must not empty a home."""
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(site.SiteError, match="is not empty and no site"):
+        building.build([Page("index.md", "# Page\n", ())], tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+    again = tmp_path / "again"
+    for title in ("one", "two"):
+        building.build([Page("index.md", f"# Page {title}\n", ())], again)
+    assert "Page two" in (again / "index.html").read_text(encoding="utf-8")
+
+
+@needs_the_extra
+def test_links_to_other_sites_are_listed(built):
+    listed = links.external(built)
+    assert any(line.startswith("https://arxiv.org/abs/1706.03762  (") for line in listed)
+    assert all(line.startswith("http") for line in listed)
+
+
+def test_the_map_has_a_line_from_every_lesson_that_another_needs():
+    """A map that forgets what a lesson needs."""
+    facts = [first_page._facts(page) for page in lessons.pages()]
+    drawn = first_page.lesson_map(facts)
+    assert [fact["number"] for fact in facts] == [stem[:2] for stem in lesson_stems()]
+    assert next(fact for fact in facts if fact["number"] == "09")["needs"] == ["06", "08"]
+    assert drawn.count("<path") == sum(len(fact["needs"]) for fact in facts) >= len(facts)
+    for fact in facts:
+        assert f'href="{fact["page"]}.html"' in drawn and fact["minutes"] in drawn and fact["exercises"] > 0
+
+
+def test_the_first_page_is_the_readme_with_the_map_in_the_place_of_its_table():
+    """A first page that says something else than the README, or a table too wide for a phone."""
+    page = first_page.page(lessons.pages(STEMS))
+    assert page.text.startswith("# Transformers from Version 0")
+    assert 'class="lesson-map"' in page.text and "| lesson | minutes |" not in page.text
+    for row in syllabus.concepts():
+        taught = row["lesson"] in ("02", "07")
+        assert (f"<li>{escape(row['concept'])}</li>" in page.text) == taught, row
+
+
+def public_names(module):
+    """What a module defines for others, by asking Python itself."""
+    module = importlib.import_module(f"course_lib.{module}")
+    return [name for name, thing in vars(module).items()
+            if (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__ == module.__name__
+            and not name.startswith("_") and name != "main"]
+
+
+@pytest.mark.parametrize("module", api.MODULES)
+def test_every_public_function_is_on_its_page(module):
+    """A function that learners import and cannot look up."""
+    text = api.page(module).text
+    parts = [module, *(f"{module}.{part}" for part in api.PACKAGES.get(module, ()))]
+    names = [name for part in parts for name in public_names(part)]
+    headings = re.findall(r"^#{2,3} (\w+)$", text, re.M)
+    assert names and sorted(headings) == sorted(names)
+    for part in parts:
+        for name in public_names(part):
+            documentation = inspect.getdoc(getattr(importlib.import_module(f"course_lib.{part}"), name)) or ""
+            if not documentation.startswith(name + "("):  # what dataclass writes is no docstring
+                assert documentation.split("\n")[0] in text
+
+
+def test_every_module_that_lessons_import_has_a_page():
+    """A module that a new lesson uses and the pages do not know."""
+    imported = set()
+    for stem in lesson_stems():
+        lines = re.findall(r"^(?:    )*from course_lib.*$", (ROOT / f"solutions/{stem}.py").read_text("utf-8"), re.M)
+        for node in (ast.parse(line.strip()).body[0] for line in lines):
+            names = [node.module] if node.module != "course_lib" else [f"course_lib.{a.name}" for a in node.names]
+            imported |= {name.split(".")[1] for name in names}
+    assert imported - {"check", "mine", "progress"} <= set(api.MODULES)  # those three are of checks
+
+
+def test_an_exercise_leads_to_its_lesson():
+    """A function of the same name elsewhere is no exercise: pretrained.minilm.load is not asked for."""
+    text = api.page("masks").text
+    assert text.count("Exercise of [lesson 07](../lessons/07_masks.ipynb)") == 3
+    assert "Exercise of" not in api.page("training").text
+
+
+def glossary():
+    """The rows of the glossary (term, symbols, meaning, lesson), and where its lessons are."""
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|(.*?)\| (.+?) \| \[(\d\d)\] \|$", text, re.M)
+    assert len(rows) == text.count("\n| **")
+    return rows, dict(re.findall(r"^\[(\d\d)\]: (\S+)$", text, re.M))
+
+
+def test_glossary_terms_are_sorted_and_unique_and_so_are_their_symbols():
+    """Two names or two symbols for one idea."""
+    rows, _ = glossary()
+    terms = [term.lower() for term, *_ in rows]
+    symbols = [symbol for _, signs, *_ in rows for symbol in re.findall("`(.+?)`", signs)]
+    assert terms == sorted(set(terms)) and len(terms) >= 45
+    assert len(symbols) == len(set(symbols))
+    assert {"B", "T", "Tq", "Tk", "H", "D", "N", "M", "d_model", "num_heads", "d_head", "query", "key", "value",
+            "scores", "weights", "mask"} <= set(symbols)
+
+
+def test_glossary_links_lead_to_lessons_that_speak_of_the_term():
+    """A term that leads to a lesson which does not exist, or does not mention it."""
+    rows, addresses = glossary()
+    assert set(addresses) == {number for *_, number in rows}
+    for term, symbols, meaning, number in rows:
+        lesson = (ROOT / "docs" / addresses[number]).resolve()
+        assert lesson.exists() and lesson.name.startswith(number), addresses[number]
+        text = (ROOT / "solutions" / lesson.name).with_suffix(".py").read_text(encoding="utf-8")
+        found = [sign for sign in re.findall("`(.+?)`", symbols) if re.search(rf"\b{sign}\b", text)]
+        found += re.findall(re.escape(term), text.replace("_", " ").replace("*", ""), re.I)
+        assert found, f"lesson {number} does not speak of {term}"
+        assert meaning.endswith(".") and meaning.count(". ") == 0
+
+
+def test_pages_whose_sources_changed_are_named(tmp_path, monkeypatch):
+    """A preview in which nobody finds what a pull request changes."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    (tmp_path / "one.md").write_text("one")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    pages = [Page("docs/one.md", "", ("one.md",)), Page("docs/two.md", "", ("two.md",))]
+    assert command.changed_since("HEAD", pages) == []
+    (tmp_path / "one.md").write_text("changed")
+    assert command.changed_since("HEAD", pages) == ["docs/one.html"]
+    with pytest.raises(site.SiteError, match="git knows no commit nothing"):
+        command.changed_since("nothing", pages)
+
+
+def test_a_missing_package_is_one_sentence(monkeypatch, capsys):
+    """A traceback that ends in ModuleNotFoundError."""
+    monkeypatch.setattr(command, "NEEDED", ("a_package_nobody_has",))
+    assert command.main([]) == 1
+    said = capsys.readouterr().err
+    assert "a_package_nobody_has" in said and "pip install -e '.[site]'" in said and said.count("\n") == 1
+
+
+def test_the_workflow_may_publish_main_and_nothing_else():
+    """A pull request of anybody that publishes, or a token that can write where it need not."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text(encoding="utf-8"))
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert workflow["permissions"] == {"contents": "read"} and "permissions" not in build
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert "github.ref == 'refs/heads/main'" in publish["if"] and publish["needs"] == "build"
+    assert "pull_request_target" not in workflow[True]  # YAML reads `on` as True
+    preview = next(step for step in build["steps"] if step.get("with", {}).get("name") == "preview")
+    assert preview["if"] == "github.event_name == 'pull_request'"
+    assert any("course_lib.staff.site" in step.get("run", "") for step in build["steps"])
