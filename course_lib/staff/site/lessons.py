@@ -45,7 +45,7 @@ def buttons(stem):
         "Download it solved": f"../solutions/{stem}.ipynb",
     }
     made = (f'<a href="{url}"{"" if ":" in url else " download"}>{words}</a>' for words, url in links.items())
-    return f'<p class="buttons">{"".join(made)}</p>'
+    return f'<p class="buttons">{" ".join(made)}</p>'
 
 
 def _fold(cell):
