@@ -33,7 +33,7 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site") / "out"
     chapters = lessons.pages(STEMS)
     about = Page("docs/about.md", "# About\n\nRead [lesson 07](../lessons/07_masks.ipynb), [solved]"
-                 "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). Here $x_i^2$ and\n\n"
+                 "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). So $x_i^2$ for 3 $ and 4$ and\n\n"
                  "$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
     index = Page("index.md", "# First\n\n" + first_page.lesson_map([first_page._facts(c) for c in chapters]) + "\n", ())
     building.build([index, *chapters, about], folder)
@@ -143,6 +143,8 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path, built):
     with pytest.raises(site.SiteError, match="is not empty and no site"):
         building.build([Page("index.md", "# Page\n", ())], tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "mine"
+    with pytest.raises(site.SiteError, match="^cannot write .*thesis"):
+        building.build([Page("index.md", "# Page\n", ())], tmp_path / "thesis.txt" / "out")
     again = tmp_path / "again"
     for title in ("one", "two"):
         building.build([Page("index.md", f"# Page {title}\n", ())], again)

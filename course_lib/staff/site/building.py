@@ -16,7 +16,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def build(pages, out):
-    """Write the site to `out`; a problem is a SiteError, and then `out` stays as it was."""
+    """Write the site to `out`; a problem with a page is a SiteError, and `out` stays as it was."""
     out = Path(out).resolve()
     if out.exists() and (not out.is_dir() or any(out.iterdir()) and not (out / MARK).exists()):
         raise site.SiteError(f"{out} is not empty and no site: name another folder with -o")
@@ -26,8 +26,12 @@ def build(pages, out):
         _run_sphinx(source, built, Path(folder, "doctrees"))
         if problems := links.broken(built):
             raise site.SiteError("\n".join(problems))
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(built, out)
+        try:
+            if out.exists():
+                shutil.rmtree(out)
+            shutil.copytree(built, out)
+        except OSError as error:
+            raise site.SiteError(f"cannot write {error.filename or out}: {error.strerror or error}") from None
 
 
 def _stage(pages, source, built):

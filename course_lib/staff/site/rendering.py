@@ -29,6 +29,8 @@ SETTINGS = {
     "extensions": ["myst_nb", "course_lib.staff.site.rendering"],
     "nb_execution_mode": "off",
     "myst_enable_extensions": ["dollarmath"],
+    "myst_dmath_allow_space": False,  # 3 $ and 4 $ are prices
+    "myst_dmath_allow_digits": False,
     "myst_heading_anchors": 4,
 }
 log = logging.getLogger(__name__)
