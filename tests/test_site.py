@@ -33,8 +33,8 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site") / "out"
     chapters = lessons.pages(STEMS)
     about = Page("docs/about.md", "# About\n\nRead [lesson 07](../lessons/07_masks.ipynb), [solved]"
-                 "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). So $x_i^2$ for 3 $ and 4$ and\n\n"
-                 "$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
+                 "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). So $x_i^2$ for 3 $ "
+                 "and 4$ and\n\n$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
     index = Page("index.md", "# First\n\n" + first_page.lesson_map([first_page._facts(c) for c in chapters]) + "\n", ())
     building.build([index, *chapters, about], folder)
     return folder
