@@ -19,6 +19,7 @@ from course_lib.staff.lesson_text import lesson_stems
 from course_lib.staff.site import __main__ as command
 from course_lib.staff.site import api, building, first_page, lessons, links
 from course_lib.staff.site.page import REFERENCE, Page
+from course_lib.versions import VERSION
 
 ROOT = Path(__file__).parents[1]
 STEMS = ["02_self_attention_untrained", "07_masks"]
@@ -82,7 +83,7 @@ def test_buttons_lead_to_the_lesson_with_blanks(built):
     html = (built / "lessons/07_masks.html").read_text(encoding="utf-8")
     addresses = dict(reversed(pair) for pair in re.findall(r'<a href="([^"]+)"(?: download)?>([^<]+)</a>',
                                                          re.search(r'<p class="buttons">.*?</p>', html)[0]))
-    colab = f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/main/"
+    colab = f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/v{VERSION}/"
     assert addresses["Open in Colab"] == colab + "lessons/07_masks.ipynb"
     assert addresses["Open in Codespaces"] == f"https://codespaces.new/{site.REPOSITORY}?quickstart=1"
     for words, original in {"Download the notebook": "lessons", "Download it solved": "solutions"}.items():

@@ -2,8 +2,10 @@
 
 import os
 
-# Where the course lives on GitHub. Actions says it; this name is for everybody else.
-REPOSITORY = os.environ.get("GITHUB_REPOSITORY") or "OWNER/transformers-from-version-0"
+from course_lib.versions import SOURCE
+
+# Where the course lives on GitHub. Actions says it, for a fork, too.
+REPOSITORY = os.environ.get("GITHUB_REPOSITORY") or SOURCE.removeprefix("https://github.com/")
 BRANCH = "main"
 
 

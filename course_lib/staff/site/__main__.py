@@ -36,8 +36,6 @@ def main(arguments=None):
         print(error, file=sys.stderr)
         return 1
     print(f"{len(pages)} pages in {options.out}, built in {time.monotonic() - began:.0f} s")
-    if site.REPOSITORY.startswith("OWNER/"):
-        print(f"Links to GitHub go to {site.REPOSITORY}: set GITHUB_REPOSITORY, or REPOSITORY in {site.__file__}")
     print(*(f"changed: {name}" for name in changed), sep="\n", end="\n" * bool(changed))
     if options.external:
         print(*links.external(Path(options.out)), sep="\n")

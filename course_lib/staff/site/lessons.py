@@ -6,8 +6,10 @@ import re
 import struct
 
 from course_lib.staff import site
+from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import LESSONS, Page
+from course_lib.versions import VERSION
 
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/]{32})')
@@ -25,6 +27,7 @@ def page(stem):
         if not (ROOT / path).exists():
             raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem[:2]}")
     notebook = json.loads((ROOT / files[0]).read_text(encoding="utf-8"))
+    notebook["cells"] = [cell for cell in notebook["cells"] if TAG not in cell["metadata"].get("tags", [])]
     for cell in notebook["cells"]:
         if "exercise" in cell["metadata"].get("tags", []):
             _fold(cell)
@@ -38,8 +41,8 @@ def page(stem):
 def buttons(stem):
     """Where to open a lesson, and what to download."""
     links = {
-        "Open in Colab": f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/{site.BRANCH}/"
-                         f"lessons/{stem}.ipynb",
+        "Open in Colab": f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/v{VERSION}/"
+                         f"lessons/{stem}.ipynb",  # its first cell installs this version
         "Open in Codespaces": f"https://codespaces.new/{site.REPOSITORY}?quickstart=1",
         "Download the notebook": f"{stem}.ipynb",
         "Download it solved": f"../solutions/{stem}.ipynb",
