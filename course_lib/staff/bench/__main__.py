@@ -1,0 +1,225 @@
+"""Measure the course's code beside torch.nn, other libraries, and bare matrix products of the same size.
+
+    python -m course_lib.staff.bench                                       everything, on the CPU: a quarter of an hour
+    python -m course_lib.staff.bench --quick                               small sizes: does it work?
+    python -m course_lib.staff.bench --only mha,lm --lengths 32,512        some of it
+    python -m course_lib.staff.bench --device cuda --json r.json --plot r.png
+
+All contenders of a row block are called in turn, in a new order each round, and their medians are compared: a busy
+machine slows all of them. Contenders whose outputs differ are refused. Memory is what tensors take at most beyond what
+was there before: on the CPU by torch's profiler, on a GPU by torch's own count.
+"""
+
+import argparse
+import json
+import logging
+import platform
+import sys
+import warnings
+
+import torch
+
+from course_lib.staff.bench import contenders as who
+from course_lib.staff.bench.matmuls import PRODUCTS, flops
+from course_lib.staff.bench.measure import matmul_peak, medians, peak_bytes
+
+QUICK = who.Size(d_model=64, num_heads=4, d_ff=128, num_layers=1, vocab=100, patch=4, classes=10)
+SIZES = {"cpu": {}, "cuda": {"transformer": who.Size(num_layers=6),  # the base model of 2017, and ViT-B/16
+                             "vit": who.Size(d_model=768, num_heads=12, d_ff=3072, num_layers=12)}}
+LENGTHS = {"cpu": [32, 128, 512, 1024, 2048, 4096], "cuda": [32, 128, 512, 2048, 8192, 16384, 32768, 65536]}
+TARGET, TARGET_BARE = 1.05, 1.10  # of the fastest that computes the same; of the bare products, MHA at T = 512
+COLUMNS = ["forward", "forward and backward"]
+
+
+def main(arguments=None):
+    """Measure and report; the exit status is 1 where a contender is refused or a file cannot be written."""
+    options = _options(arguments)
+    warnings.filterwarnings("ignore", module="torch")  # nn.Transformer's, on layouts that it takes no fast path for
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    torch.set_num_threads(options.threads)
+    device, dtype = torch.device(options.device), getattr(torch, options.dtype)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        print("torch sees no CUDA device here: measure on the CPU with --device cpu", file=sys.stderr)
+        return 1
+    absent = {} if options.no_extras else who.absent()
+    extras = [] if options.no_extras else [name for name in who.EXTRAS if name not in absent]
+    for name, why in absent.items():
+        print(f"{name} is left out: it cannot be imported ({why})", file=sys.stderr)
+    report = {"machine": machine(device, dtype, options), "rows": []}
+    try:
+        for kind in options.only:
+            for T in lengths_of(kind, options):
+                print(f"{kind}, T = {T} ...", file=sys.stderr, flush=True)
+                report["rows"] += measured(kind, T, device, dtype, options, extras)
+        print(table(report), "" if options.quick else misses(report), sep="\n\n")
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(report, file, indent=1)
+        if options.plot:
+            plot(report, options.plot)
+    except who.Different as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def machine(device, dtype, options):
+    """What the numbers were measured on."""
+    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+    return {"device": device.type, "name": name, "threads": options.threads, "torch": torch.__version__,
+            "dtype": options.dtype, "matmul_flops_per_second": matmul_peak(device, dtype, options.seconds / 4)}
+
+
+def lengths_of(kind, options):
+    """The lengths of one kind: a ViT reads a square of patches and a class token, one of them a picture of 224."""
+    if kind != "vit":
+        return options.lengths
+    sides = {round(T**0.5) for T in options.lengths if T <= 4096} | (set() if options.quick else {14})
+    return sorted(side**2 + 1 for side in sides)
+
+
+def measured(kind, T, device, dtype, options, extras):
+    """The rows of one kind and length, one a contender."""
+    size = QUICK if options.quick else SIZES[device.type].get(kind, who.Size())
+    B = options.batch or (max(1, 16384 // T) if device.type == "cuda" else 1)
+    try:
+        found = who.contenders(kind, size, B, T, device, dtype, extras)
+        who.compare(found, dtype)
+        found, left_out = fitting(found, device)
+        rows = {name: {"kind": kind, "T": T, "B": B, "contender": name} for name in found}
+        for column, training in zip(COLUMNS, (False, True), strict=True):
+            calls = {}
+            for name, contender in found.items():
+                contender.mode(training)
+                calls[name] = contender.forward_and_backward if training else contender.forward
+                rows[name][f"{column}, bytes"] = peak_bytes(calls[name], device)
+                contender.clear()
+            for name, seconds in medians(calls, device, options.rounds, options.seconds).items():
+                rows[name][f"{column}, seconds"] = seconds
+                work = flops(PRODUCTS[kind](size, B, T)) * (3 if training else 1)
+                rows[name][f"{column}, flops per second"] = work / seconds
+    except torch.OutOfMemoryError:
+        print(f"{kind}, T = {T}: left out, course_lib needs more memory than there is", file=sys.stderr)
+        return []
+    for name in left_out:
+        print(f"{kind}, T = {T}: {name} is left out, it needs more memory than there is", file=sys.stderr)
+    return list(rows.values())
+
+
+def fitting(found, device):
+    """The contenders that fit into memory, and the names of those that do not."""
+    left_out = []
+    for name, contender in found.items():
+        try:
+            contender.mode(True)
+            contender.forward_and_backward()
+            contender.clear()
+        except torch.OutOfMemoryError:
+            if name == who.OURS:
+                raise
+            left_out.append(name)
+    return {name: c for name, c in found.items() if name not in left_out}, left_out
+
+
+def table(report):
+    """The rows as Markdown; behind each time, how many times the fastest that computes the same it takes."""
+    lines = ["| model | T | B | contender | forward ms | × best | MB | forward and backward ms | × best | MB "
+             "| tokens / s | of matmul peak |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in report["rows"]:
+        cells = [row["kind"], f"{row['T']:,}", str(row["B"]), row["contender"]]
+        for column in COLUMNS:
+            best = min(other[f"{column}, seconds"] for other in block(report, row) if computes_the_same(other))
+            seconds = row[f"{column}, seconds"]
+            cells += [f"{seconds * 1e3:.2f}", f"{seconds / best:.2f}", f"{row[f'{column}, bytes'] / 1e6:.1f}"]
+        share = row[f"{COLUMNS[1]}, flops per second"] / report["machine"]["matmul_flops_per_second"]
+        cells += [f"{row['B'] * row['T'] / row[f'{COLUMNS[1]}, seconds']:,.0f}", f"{share:.0%}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def block(report, row):
+    """The rows that were measured in turn with this one."""
+    return [other for other in report["rows"] if (other["kind"], other["T"]) == (row["kind"], row["T"])]
+
+
+def computes_the_same(row):
+    """Bare products compute nothing of use, and another model something else."""
+    return row["contender"] != who.BARE and not row["contender"].endswith(who.OTHER)
+
+
+def misses(report):
+    """Where course_lib is slower than its targets, one a line; its textbook attention is there to be read."""
+    said = []
+    for row in report["rows"]:
+        if row["contender"] == who.OURS and row["kind"] != "attention":
+            by_name = {other["contender"]: other for other in block(report, row)}
+            for column in COLUMNS:
+                taken = {name: other[f"{column}, seconds"] for name, other in by_name.items()}
+                best = min((name for name in taken if computes_the_same(by_name[name])), key=taken.get)
+                targets = {best: TARGET} | ({who.BARE: TARGET_BARE} if (row["kind"], row["T"]) == ("mha", 512) else {})
+                said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {taken[who.OURS] / taken[name]:.2f} times "
+                         f"{name}, at most {target:.2f}"
+                         for name, target in targets.items() if taken[who.OURS] > target * taken[name]]
+    return "\n".join(said) or "All targets are met."
+
+
+def plot(report, path):
+    """Time and memory over length, one column a kind, one line a contender."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    kinds = list(dict.fromkeys(row["kind"] for row in report["rows"]))
+    names = list(dict.fromkeys(row["contender"] for row in report["rows"]))
+    figure, axes = plt.subplots(2, len(kinds), figsize=(3.4 * len(kinds), 6), squeeze=False, layout="constrained")
+    for kind, (time, memory) in zip(kinds, axes.T, strict=True):
+        for i, name in enumerate(names):
+            rows = [r for r in report["rows"] if r["kind"] == kind and r["contender"] == name]
+            style = {"marker": "osv^DxP*"[i % 8], "color": f"C{i}", "label": name}
+            time.loglog([r["T"] for r in rows], [r[f"{COLUMNS[1]}, seconds"] for r in rows], **style)
+            memory.loglog([r["T"] for r in rows], [max(r[f"{COLUMNS[1]}, bytes"], 1) / 1e6 for r in rows], **style)
+        time.set(title=kind, xlabel="T", ylabel="seconds, forward and backward")
+        memory.set(xlabel="T", ylabel="peak MB, forward and backward")
+    axes[0, 0].legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
+def _options(arguments):
+    def names(text):
+        unknown = set(text.split(",")) - set(who.KINDS)
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: choose from {','.join(who.KINDS)}")
+        return text.split(",")
+
+    def numbers(text):
+        if not all(part.isdecimal() and int(part) > 1 for part in text.split(",")):
+            raise argparse.ArgumentTypeError(f"{text}: lengths are numbers from 2 on, such as 32,128")
+        return [int(part) for part in text.split(",")]
+
+    parser = argparse.ArgumentParser(prog="python -m course_lib.staff.bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], help="float32 on the CPU, bfloat16 on a GPU")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), metavar="N")
+    parser.add_argument("--only", type=names, default=list(who.KINDS), metavar=",".join(who.KINDS))
+    parser.add_argument("--lengths", type=numbers, metavar="32,128,...")
+    parser.add_argument("--batch", type=int, metavar="B", help="1 on the CPU; on a GPU 16,384 tokens together")
+    parser.add_argument("--seconds", type=float, metavar="S", help="for each block of rows and direction")
+    parser.add_argument("--rounds", type=int, metavar="N", help="at least so many")
+    parser.add_argument("--quick", action="store_true", help="small sizes, two lengths")
+    parser.add_argument("--no-extras", action="store_true", help="only course_lib and torch")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--plot", metavar="FILE.png")
+    options = parser.parse_args(arguments)
+    options.dtype = options.dtype or ("bfloat16" if options.device == "cuda" else "float32")
+    options.lengths = options.lengths or ([16, 64] if options.quick else LENGTHS[options.device])
+    options.seconds = options.seconds if options.seconds is not None else (0.2 if options.quick else 6.0)
+    options.rounds = options.rounds or (3 if options.quick else 7)
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

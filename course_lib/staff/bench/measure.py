@@ -1,0 +1,73 @@
+"""Times and memory of things that are called in turn, so that a busy moment hits all of them."""
+
+import os
+import random
+import statistics
+import time
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler reports its own comings and goings
+
+
+def medians(calls, device, rounds, seconds):
+    """The median seconds of each call: {name: callable} -> {name: seconds}.
+
+    All are called once in every round, in a new order each time: at least `rounds` rounds, and on until `seconds`.
+    """
+    clock = _cuda_seconds if device.type == "cuda" else _cpu_seconds
+    order, taken = random.Random(0), {name: [] for name in calls}
+    for call in calls.values():
+        call()  # what is only done once is not counted
+    end = time.monotonic() + seconds
+    while len(next(iter(taken.values()))) < rounds or time.monotonic() < end:
+        for name in order.sample(list(calls), len(calls)):
+            taken[name].append(clock(calls[name]))
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def _cpu_seconds(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _cuda_seconds(call):
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start.record()
+    call()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / 1000
+
+
+def peak_bytes(call, device):
+    """The most memory that tensors take while something runs, beyond what was taken before.
+
+    On a GPU torch's own count. On the CPU the sum of what torch's profiler sees handed out and given back: the same in
+    every run and on every system, but without what libraries under torch keep for themselves.
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        call()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        call()
+    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
+    now = peak = 0
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        now += event.nbytes()
+        peak = max(peak, now)
+    return peak
+
+
+def matmul_peak(device, dtype, seconds=1.0):
+    """The most floating-point operations a second that one large matrix product reaches here."""
+    n = 8192 if device.type == "cuda" else 1024
+    a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
+    return 2 * n**3 / medians({"matmul": lambda: a @ b}, device, 5, seconds)["matmul"]
