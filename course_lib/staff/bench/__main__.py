@@ -12,7 +12,6 @@ was there before: on the CPU by torch's profiler, on a GPU by torch's own count.
 
 import argparse
 import json
-import logging
 import platform
 import sys
 import warnings
@@ -35,7 +34,6 @@ def main(arguments=None):
     """Measure and report; the exit status is 1 where a contender is refused or a file cannot be written."""
     options = _options(arguments)
     warnings.filterwarnings("ignore", module="torch")  # nn.Transformer's, on layouts that it takes no fast path for
-    logging.getLogger("transformers").setLevel(logging.ERROR)
     torch.set_num_threads(options.threads)
     device, dtype = torch.device(options.device), getattr(torch, options.dtype)
     if device.type == "cuda" and not torch.cuda.is_available():
@@ -44,7 +42,8 @@ def main(arguments=None):
     absent = {} if options.no_extras else who.absent()
     extras = [] if options.no_extras else [name for name in who.EXTRAS if name not in absent]
     for name, why in absent.items():
-        print(f"{name} is left out: it cannot be imported ({why})", file=sys.stderr)
+        print(f"{name} is left out: it cannot be imported ({why}); pip install -e \".[compare,bench]\" brings it",
+              file=sys.stderr)
     report = {"machine": machine(device, dtype, options), "rows": []}
     try:
         for kind in options.only:
@@ -160,8 +159,8 @@ def misses(report):
                 taken = {name: other[f"{column}, seconds"] for name, other in by_name.items()}
                 best = min((name for name in taken if computes_the_same(by_name[name])), key=taken.get)
                 targets = {best: TARGET} | ({who.BARE: TARGET_BARE} if (row["kind"], row["T"]) == ("mha", 512) else {})
-                said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {taken[who.OURS] / taken[name]:.2f} times "
-                         f"{name}, at most {target:.2f}"
+                said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {taken[who.OURS] / taken[name]:.2f} "
+                         f"times {name}, at most {target:.2f}"
                          for name, target in targets.items() if taken[who.OURS] > target * taken[name]]
     return "\n".join(said) or "All targets are met."
 

@@ -141,7 +141,7 @@ def marian_config(size, length=32):
         decoder_layers=size.num_layers, encoder_attention_heads=size.num_heads,
         decoder_attention_heads=size.num_heads, encoder_ffn_dim=size.d_ff, decoder_ffn_dim=size.d_ff, dropout=0.0,
         activation_function="relu", scale_embedding=True, pad_token_id=0, max_position_embeddings=length,
-        attn_implementation="sdpa")
+        eos_token_id=0, forced_eos_token_id=0, decoder_start_token_id=0, attn_implementation="sdpa")
 
 
 def marian_encoder(ours, size):
@@ -176,9 +176,10 @@ def gpt2(ours, size, length):
     config = GPT2Config(vocab_size=size.vocab, n_positions=length, n_embd=size.d_model, n_layer=size.num_layers,
                         n_head=size.num_heads, n_inner=size.d_ff, activation_function="relu",
                         tie_word_embeddings=False, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-                        attn_implementation="sdpa")
+                        bos_token_id=0, eos_token_id=0, attn_implementation="sdpa")
     state = {"transformer.wte.weight": ours.table.weight, "lm_head.weight": ours.out.weight,
-             "transformer.wpe.weight": sinusoidal_positions(length, size.d_model)} | named({"transformer.ln_f": ours.norm})
+             "transformer.wpe.weight": sinusoidal_positions(length, size.d_model)}
+    state |= named({"transformer.ln_f": ours.norm})
     for i, block in enumerate(ours.blocks):
         at = f"transformer.h.{i}."
         weight, bias = packed(block.attn)
@@ -202,7 +203,7 @@ def timm_mha(ours, size):
 
 
 def timm_vit(ours, size, side):
-    """timm's ViT with its own attention, MLP and embedding, in blocks that normalise after each sublayer, as ours do."""
+    """timm's ViT with its own attention, MLP and embedding, in blocks that normalise after each sublayer, like ours."""
     from timm.layers import Attention, Mlp
     from timm.models.vision_transformer import VisionTransformer
 

@@ -1,0 +1,218 @@
+"""The measurement of speed: that like is compared with like. How fast anything is, no test says."""
+
+import json
+import time
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_lib.language_model import LanguageModel
+from course_lib.staff.bench import __main__ as bench
+from course_lib.staff.bench import budgets
+from course_lib.staff.bench import contenders as who
+from course_lib.staff.bench.matmuls import PRODUCTS, Bare, flops, with_backward
+from course_lib.staff.bench.measure import medians, peak_bytes
+from course_lib.staff.lesson_text import lesson_stems
+
+CPU = torch.device("cpu")
+SMALL = who.Size(d_model=32, num_heads=4, d_ff=48, num_layers=2, vocab=40, patch=4, classes=10)
+EXTRAS = [name for name in who.EXTRAS if name not in who.absent()]
+
+
+def counted(call):
+    """The operations of all matrix products that torch runs."""
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        call()
+    return counter.get_total_flops()
+
+
+def found(kind, extras=(), dtype=torch.float64):
+    return who.contenders(kind, SMALL, 2, 17, CPU, dtype, extras)
+
+
+@pytest.mark.parametrize("kind", who.KINDS)
+def test_the_bare_products_have_the_operations_of_the_model(kind):
+    """A projection forgotten or counted twice: a model that looks slower, or faster, than its products."""
+    products = PRODUCTS[kind](SMALL, 2, 17)
+    contenders = found(kind)
+    assert flops(products) == counted(contenders[who.BARE].forward) == counted(contenders[who.OURS].forward)
+
+
+@pytest.mark.parametrize("kind", ["attention", "mha", "encoder", "lm", "transformer"])
+def test_backwards_there_are_three_for_each_product(kind):
+    """A backward pass that is compared with a forward one."""
+    products = PRODUCTS[kind](SMALL, 2, 17)
+    contenders = found(kind)
+    assert flops(with_backward(products)) == 3 * flops(products) == counted(contenders[who.BARE].forward_and_backward)
+    assert 3 * flops(products) == counted(contenders[who.OURS].forward_and_backward)
+
+
+def test_a_bare_product_has_its_shape():
+    """Factors the wrong way round."""
+    assert Bare([(3, 4, 5, 6)], CPU, torch.float32)().shape == (3, 4, 6)
+
+
+@pytest.mark.parametrize("kind", who.KINDS)
+def test_contenders_compute_the_same(kind):
+    """Weights under wrong names, a norm elsewhere, a mask that one of them does not have."""
+    contenders = found(kind, EXTRAS)
+    assert {who.OURS, "torch.nn", who.BARE} <= set(contenders)
+    who.compare(contenders, torch.float64)
+
+
+@pytest.mark.parametrize("kind", who.KINDS)
+def test_a_contender_that_computes_something_else_is_refused(kind):
+    """A comparison that lets everything pass."""
+    contenders = found(kind)
+    right = contenders["torch.nn"].run
+    contenders["torch.nn"].run = lambda: right() * 1.001
+    with pytest.raises(who.Different, match="torch.nn does not compute what course_lib computes"):
+        who.compare(contenders, torch.float64)
+    contenders["torch.nn"].run = lambda: right()[:1]
+    with pytest.raises(who.Different, match="torch.nn"):
+        who.compare(contenders, torch.float64)
+
+
+def test_one_that_is_different_in_training_only_is_refused():
+    """A dropout left on: another network is timed than was compared."""
+    contenders = found("encoder")
+    contenders["torch.nn"].module.dropout1.p = 0.5
+    with pytest.raises(who.Different, match="torch.nn"):
+        who.compare(contenders, torch.float64)
+
+
+def test_memory_is_the_peak_and_not_the_sum():
+    """What was given back in between is counted, or what was there before."""
+    before = torch.ones(1000, 1000)
+
+    def call():
+        first = before + 1  # 4 MB
+        del first
+        second = before + 2  # 4 MB
+        return second + before  # 4 MB, while the second is still there
+
+    assert 8_000_000 <= peak_bytes(call, CPU) < 8_100_000
+
+
+def growth(call_at, T):
+    """How many times as much memory the double length takes."""
+    with torch.no_grad():
+        one, two = (peak_bytes(lambda n=n: call_at(n), CPU) for n in (T, 2 * T))
+    return two / one
+
+
+def test_memory_grows_with_the_length_where_nobody_asks_for_weights():
+    """A matrix of T by T that somebody keeps: twice the length takes four times the memory."""
+    torch.manual_seed(0)
+    model = LanguageModel(40, 32, 4, 64, 1)
+    attention = model.blocks[0].attn
+    textbook = who.TextbookMHA(32, 4)
+    vectors = {n: torch.randn(1, n, 32) for n in (2048, 4096)}
+    with torch.no_grad():
+        model(torch.zeros(1, 4096, dtype=torch.long)), model(torch.zeros(1, 2048, dtype=torch.long))  # positions kept
+    assert growth(lambda n: attention(vectors[n], vectors[n], vectors[n]), 2048) < 2.5
+    assert growth(lambda n: model(torch.zeros(1, n, dtype=torch.long)), 2048) < 2.5
+    assert growth(lambda n: textbook(vectors[n]), 2048) > 3.5
+
+
+def test_everybody_is_called_as_often_and_in_turn():
+    """One contender that is measured while the machine is quiet, and another while it is not."""
+    called = []
+    taken = medians({name: lambda name=name: called.append(name) for name in "abc"}, CPU, 5, 0)
+    assert set(taken) == set("abc") and all(seconds > 0 for seconds in taken.values())
+    rounds = [called[i : i + 3] for i in range(0, len(called), 3)]
+    assert len(rounds) == 6 and all(sorted(one) == list("abc") for one in rounds)
+    assert len({tuple(one) for one in rounds[1:]}) > 1
+
+
+def test_the_table_has_a_row_for_each_and_the_json_holds_the_numbers(tmp_path, capsys):
+    """A contender that is lost on the way to the table."""
+    files = tmp_path / "r.json", tmp_path / "r.png"
+    assert bench.main(["--quick", "--only", "mha,vit", "--no-extras", "--threads", "1", "--seconds", "0",
+                       "--rounds", "1", "--json", str(files[0]), "--plot", str(files[1])]) == 0
+    report = json.loads(files[0].read_text())
+    out = capsys.readouterr().out
+    expected = {("mha", T, name) for T in (16, 64) for name in (who.OURS, who.TEXTBOOK, "torch.nn", who.BARE)}
+    expected |= {("vit", T, name) for T in (17, 65) for name in (who.OURS, "torch.nn", who.BARE)}
+    assert {(r["kind"], r["T"], r["contender"]) for r in report["rows"]} == expected
+    assert all(f"| {kind} | {T} | 1 | {name} |" in out for kind, T, name in expected)
+    assert all(r[f"{c}, seconds"] > 0 for r in report["rows"] for c in bench.COLUMNS)
+    assert files[1].read_bytes().startswith(b"\x89PNG")
+
+
+def row(contender, seconds, kind="mha", T=512):
+    return {"kind": kind, "T": T, "B": 1, "contender": contender} | {
+        f"{column}, {what}": value for column in bench.COLUMNS
+        for what, value in {"seconds": seconds, "bytes": 1, "flops per second": 1}.items()}
+
+
+def test_a_target_that_is_missed_is_said():
+    """A summary that is always content."""
+    def said(ours, theirs, bare, **other):
+        return bench.misses({"rows": [row(who.OURS, ours, **other), row("torch.nn", theirs, **other),
+                                      row(who.BARE, bare, **other), row("x" + who.OTHER, 0.1, **other)]})
+
+    assert said(1.0, 1.0, 0.95) == "All targets are met."
+    assert said(1.1, 1.0, 1.0).count("missed: mha, T = 512, forward: 1.10 times torch.nn, at most 1.05") == 1
+    assert said(1.0, 1.0, 0.8).count("1.25 times bare matmuls, at most 1.10") == 2
+    assert said(1.0, 1.0, 0.8, kind="lm") == "All targets are met."
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--only", "mha,gru"], "gru: choose from attention,mha"), (["--lengths", "0"], "lengths are numbers from 2 on")])
+def test_a_wrong_argument_is_told_in_a_sentence(arguments, says, capsys):
+    """A KeyError in the middle of a measurement."""
+    with pytest.raises(SystemExit):
+        bench.main(arguments)
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_gpu_it_is_said(capsys):
+    """A traceback of torch."""
+    assert bench.main(["--device", "cuda", "--quick"]) == 1
+    assert "--device cpu" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
+    """A measurement that is lost in a traceback."""
+    assert bench.main(["--quick", "--only", "attention", "--no-extras", "--seconds", "0", "--rounds", "1",
+                       "--json", str(tmp_path / "no" / "r.json")]) == 1
+    assert "r.json cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+# ---- budgets
+
+
+def test_every_lesson_has_a_budget_and_together_they_take_a_quarter_of_an_hour():
+    """A lesson that nobody gave a budget."""
+    assert sorted(budgets.MINUTES) == [stem[:2] for stem in lesson_stems()]
+    assert sum(budgets.MINUTES.values()) <= 15
+
+
+def test_a_budget_that_is_overdrawn_ends_in_1(monkeypatch, capsys):
+    """A table that shows a lesson too slow, and a command that is content."""
+    spent = {"import_seconds": lambda: 0.1, "processor_seconds": lambda stem: 1.0, "opening_seconds": lambda stem: 1.0,
+             "check_seconds": lambda number: [("reweight", 0.1)]}
+    for name, measured in spent.items():
+        monkeypatch.setattr(budgets, name, measured)
+    assert budgets.main(["--lessons", "02"]) == 0
+    assert "Nothing takes too long." in capsys.readouterr().out
+    monkeypatch.setattr(budgets, "check_seconds", lambda number: [("reweight", 0.31)])
+    assert budgets.main(["--lessons", "02"]) == 1
+    out = capsys.readouterr().out
+    assert "check of `reweight` | 0.3 | 0.31 | ✗ too long |" in out and "1 of 4 take too long." in out
+
+
+def test_checks_are_really_run(monkeypatch):
+    """A number that was written down and not measured."""
+    monkeypatch.setattr("course_lib.checks.judging.judge", lambda *_: time.sleep(0.05))
+    assert [name for name, seconds in budgets.check_seconds("02") if seconds >= 0.05] == ["reweight"]
+
+
+def test_a_lesson_that_is_not_there_is_told(capsys):
+    """A table of nothing."""
+    assert budgets.main(["--lessons", "99"]) == 1
+    assert "there is no lesson 99" in capsys.readouterr().err
