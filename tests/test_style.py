@@ -1,9 +1,12 @@
 """The code keeps to its linter, and the workflow to what it promises."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -23,8 +26,28 @@ def test_the_workflow_runs_everywhere_and_keeps_forks_off_the_gpu():
     gpu = jobs["gpu"]
     assert "vars.GPU_RUNNER != ''" in gpu["if"] and "head.repo.full_name == github.repository" in gpu["if"]
     assert "vars.GPU_RUNNER" in gpu["runs-on"]
-    steps = [step["run"] for step in gpu["steps"] if "run" in step]
-    assert "torch.cuda.is_available()" in steps[0]
-    assert any("test -m gpu" in step for step in steps[1:])
+    assert any(step.get("run", "").startswith(".ci/gpu") for step in gpu["steps"])
+    script = (ROOT / ".ci/gpu").read_text(encoding="utf-8")
+    order = ["torch.cuda.is_available()", "exit 1", "test -m gpu", "--nbval-lax", "staff.bench --device cuda"]
+    assert "set -euo pipefail" in script
+    assert [script.index(part) for part in order] == sorted(script.index(part) for part in order)
     writes = [name for name, job in jobs.items() if "write" in str(job.get("permissions", ""))]
     assert writes == ["newest-torch"] and "schedule" in jobs["newest-torch"]["steps"][-1]["if"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script")
+@pytest.mark.parametrize("fails, says", [
+    ("is_available", "torch sees no CUDA device here"), ("-m gpu", ""), ("nbval", ""), ("staff.bench", ""), (None, "")])
+def test_the_gpu_script_does_all_its_steps_or_fails(fails, says, tmp_path):
+    """A step that fails behind a pipe or before another one, and a job that is green."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/gpu", tmp_path / ".ci")
+    python3 = tmp_path / "bin" / "python3"
+    python3.parent.mkdir()
+    python3.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\ncase "$*" in *"{fails}"*) exit 1;; esac\n')
+    python3.chmod(0o755)
+    path = f"{python3.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run([tmp_path / ".ci/gpu"], env={"PATH": path}, text=True, capture_output=True)
+    assert (done.returncode == 0) == (fails is None) and says in done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls) == 5 if fails is None else fails in calls[-1]
