@@ -8,7 +8,8 @@ import torch
 
 from course_lib.language_model import LanguageModel
 from course_lib.llama import Llama
-from course_lib.positions import sinusoidal_positions
+from course_lib.staff.bench import others
+from course_lib.staff.bench.contenders import Size
 from course_lib.transformer import Transformer
 
 transformers = pytest.importorskip("transformers", reason='pip install -e ".[compare]" brings what this compares with')
@@ -25,33 +26,9 @@ def shaken(model):
 
 def test_the_transformer_is_marian():
     """A wrong place of a norm, an unscaled embedding, a mask of the wrong side: Marian is post-norm as in 2017."""
-    ours = shaken(Transformer(11, 13, 16, 4, 24, 2).double())
-    config = transformers.MarianConfig(
-        vocab_size=11, decoder_vocab_size=13, share_encoder_decoder_embeddings=False, tie_word_embeddings=False,
-        d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
-        encoder_ffn_dim=24, decoder_ffn_dim=24, activation_function="relu", scale_embedding=True, pad_token_id=0,
-        max_position_embeddings=32)
-    theirs = transformers.MarianMTModel(config).double().eval()
-    theirs.resize_decoder_token_embeddings(13)
-    state = {"model.encoder.embed_tokens.weight": ours.src_embed.weight,
-             "model.decoder.embed_tokens.weight": ours.tgt_embed.weight,
-             "lm_head.weight": ours.out.weight, "final_logits_bias": ours.out.bias[None]}
-    for side in ("encoder", "decoder"):
-        state[f"model.{side}.embed_positions.weight"] = sinusoidal_positions(32, 16)
-        for i, layer in enumerate(getattr(ours, side)):
-            parts = {"self_attn_layer_norm": layer.norm1, "fc1": layer.ff.linear1, "fc2": layer.ff.linear2,
-                     "final_layer_norm": layer.norm2 if side == "encoder" else layer.norm3}
-            attentions = {"self_attn": layer.self_attn}
-            if side == "decoder":
-                parts["encoder_attn_layer_norm"] = layer.norm2
-                attentions["encoder_attn"] = layer.cross_attn
-            for name, attention in attentions.items():
-                parts |= {f"{name}.q_proj": attention.W_q, f"{name}.k_proj": attention.W_k,
-                          f"{name}.v_proj": attention.W_v, f"{name}.out_proj": attention.W_o}
-            state |= {f"model.{side}.layers.{i}.{name}.{of}": getattr(part, of)
-                      for name, part in parts.items() for of in ("weight", "bias")}
-    missing, unexpected = theirs.load_state_dict(state, strict=False)
-    assert not unexpected and set(missing) <= {"model.shared.weight"}
+    ours = shaken(Transformer(13, 13, 16, 4, 24, 2))
+    theirs = others.marian(ours, Size(16, 4, 24, 2, 13), 32).double().eval()
+    ours.double()
     src, tgt = torch.tensor([[3, 5, 2, 9, 1], [7, 7, 1, 0, 0]]), torch.tensor([[1, 4, 12, 6], [1, 9, 0, 0]])
     with torch.no_grad():
         got = ours(src, tgt)
@@ -62,36 +39,13 @@ def test_the_transformer_is_marian():
 
 def test_the_language_model_is_gpt2_but_for_its_switch_and_its_positions():
     """Pre-norm in the wrong place, or a last norm forgotten."""
-    ours = shaken(LanguageModel(11, 16, 4, 24, 2).double())
-    config = transformers.GPT2Config(vocab_size=11, n_positions=32, n_embd=16, n_layer=2, n_head=4, n_inner=24,
-                                     activation_function="relu", tie_word_embeddings=False)
-    theirs = transformers.GPT2LMHeadModel(config).double().eval()
-    state = gpt2_state(ours)
-    missing, unexpected = theirs.load_state_dict(state, strict=False)
-    assert not missing and not unexpected
+    ours = shaken(LanguageModel(11, 16, 4, 24, 2))
+    theirs = others.gpt2(ours, Size(16, 4, 24, 2, 11), 32).double().eval()
+    ours.double()
     ids = torch.tensor([[3, 5, 2, 9, 1, 4]])
     with torch.no_grad():
         got, expected = ours(ids), theirs(ids).logits + ours.out.bias
     assert torch.allclose(got, expected, atol=1e-6), (got - expected).abs().max()
-
-
-def gpt2_state(ours):
-    """The weights of a LanguageModel under GPT-2's names, which stores matrices as (in, out)."""
-    state = {"transformer.wte.weight": ours.table.weight,
-             "transformer.wpe.weight": sinusoidal_positions(32, 16),
-             "transformer.ln_f.weight": ours.norm.weight, "transformer.ln_f.bias": ours.norm.bias,
-             "lm_head.weight": ours.out.weight}
-    for i, block in enumerate(ours.blocks):
-        packed = [block.attn.W_q, block.attn.W_k, block.attn.W_v]
-        at = f"transformer.h.{i}"
-        state |= {f"{at}.attn.c_attn.weight": torch.cat([w.weight for w in packed]).T,
-                  f"{at}.attn.c_attn.bias": torch.cat([w.bias for w in packed])}
-        for name, part in {"attn.c_proj": block.attn.W_o, "mlp.c_fc": block.ff.linear1,
-                           "mlp.c_proj": block.ff.linear2}.items():
-            state |= {f"{at}.{name}.weight": part.weight.T, f"{at}.{name}.bias": part.bias}
-        for name, norm in {"ln_1": block.norm1, "ln_2": block.norm2}.items():
-            state |= {f"{at}.{name}.weight": norm.weight, f"{at}.{name}.bias": norm.bias}
-    return state
 
 
 def test_llama_is_llama():
