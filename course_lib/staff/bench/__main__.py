@@ -69,7 +69,7 @@ def machine(device, dtype, options):
     """What the numbers were measured on."""
     name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
     return {"device": device.type, "name": name, "threads": options.threads, "torch": torch.__version__,
-            "dtype": options.dtype, "matmul_flops_per_second": matmul_peak(device, dtype, options.seconds / 4)}
+            "dtype": options.dtype, "matmul_flops_per_second": matmul_peak(device, dtype)}
 
 
 def lengths_of(kind, options):

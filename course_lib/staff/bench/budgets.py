@@ -18,8 +18,8 @@ import nbformat
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems
 
 # Minutes of processor time that a solved lesson may take from its first cell to its last; fifteen in all.
-MINUTES = {"00": 0.25, "01": 0.25, "02": 0.25, "03": 1, "04": 0.75, "05": 0.5, "06": 1, "07": 0.5, "08": 1.5, "09": 1,
-           "10": 1.75, "11": 2, "12": 1.75, "13": 1.5, "14": 0.5, "15": 0.5}
+MINUTES = {"00": 0.25, "01": 0.25, "02": 0.25, "03": 1, "04": 0.75, "05": 0.5, "06": 1, "07": 0.5, "08": 1.5,
+           "09": 0.75, "10": 1.5, "11": 2, "12": 2.5, "13": 1.25, "14": 0.5, "15": 0.5}
 IMPORT_SECONDS = 0.2  # import course_lib, beyond torch and numpy
 OPEN_SECONDS = 5  # from the start of a kernel to the result of a lesson's first code cell
 CHECK_SECONDS = 0.3  # one check of a right answer
