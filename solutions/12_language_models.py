@@ -263,14 +263,15 @@ assert no_table_does_better_than_counting
 # | **similarity** | none: a row is looked up | **version 6 with a causal mask**, q · k / √d, in every block |
 # | **outputs** | logits (B, T, V) | logits (B, T, V) |
 #
-# Here is a block, and what a model does with its blocks. Each norm comes *before* its sublayer (lesson 08).
+# Here is a block, and what a model does with its blocks. Each norm comes *before* its sublayer (lesson 08). Your
+# attention is given a causal mask; one of the library that looks back by itself needs none.
 
 # %%
 import inspect
 
 from course_lib.language_model import Block, LanguageModel
 
-for method in (Block.forward, LanguageModel.forward):
+for method in (Block.forward, LanguageModel.forward, LanguageModel.mask):
     print(method.__qualname__, inspect.getsource(method).split('"""')[2])
 
 # %%
@@ -469,9 +470,13 @@ def one_at_a_time(scores, values):
     return mixed / total
 
 
+by_hand = one_at_a_time([0, 1, 2], [10, 20, 60])
+
+# %%
 at_once = (torch.tensor([0.0, 1, 2]).softmax(0) @ torch.tensor([10.0, 20, 60])).item()
-one_at_a_time_is_the_softmax = abs(one_at_a_time([0, 1, 2], [10, 20, 60]) - at_once) < 1e-5
+one_at_a_time_is_the_softmax = abs(by_hand - at_once) < 1e-5
 assert one_at_a_time_is_the_softmax
+print(f"one at a time {by_hand:.3f}, at once {at_once:.3f}")
 
 # %% [markdown]
 # The mean is right after every score: it is the mean of what was seen. So read the keys in blocks, and never hold more
@@ -492,6 +497,7 @@ def in_blocks(q, k, v, size=64):
     return mixed / total
 
 
+# %%
 q, k, v = (torch.randn(1000, 16, generator=torch.Generator().manual_seed(i)) for i in range(3))
 expected = scaled_dot_product_attention(q[None], k[None], v[None])[0]
 blocks_change_nothing = torch.allclose(in_blocks(q, k, v), expected, atol=1e-5)
@@ -518,8 +524,16 @@ def kept_for_the_gradients(attend, T):
     return sum(pieces.values()) if out.requires_grad else 0
 
 
+for T in (1024, 2048):
+    print(f"{T:,} tokens: the textbook keeps {kept_for_the_gradients(scaled_dot_product_attention, T) / 1e6:.1f} MB")
+
+# %%
 two_ways = {"textbook": scaled_dot_product_attention, "fused": F.scaled_dot_product_attention}
 memory = {name: [kept_for_the_gradients(attend, T) for T in lengths] for name, attend in two_ways.items()}
+for name, held in memory.items():
+    print(f"{name:8} {held[-1] / 1e6:6.1f} MB at {lengths[-1]:,} tokens")
+
+# %%
 growth = {name: held[-1] / held[-2] for name, held in memory.items()}
 the_textbook_keeps_a_square = 3.8 < growth["textbook"] < 4.1
 fused_attention_keeps_a_line = 1.9 < growth["fused"] < 2.1
@@ -544,17 +558,23 @@ def operations_and_bytes(T, d):
             "fused, all steps": (4 * square * d + 4 * square, 4 * 4 * line)}
 
 
+print(f"one softmax: {operations_and_bytes(2048, 64)['softmax'][0]:,} operations")
+
+# %%
 def per_byte(T, d):
     return {step: done / moved for step, (done, moved) in operations_and_bytes(T, d).items()}
 
 
 for step, ratio in per_byte(2048, 64).items():
     print(f"{step:16}  {ratio:6.1f} operations a byte")
+
+# %%
 a_softmax_does_less_than_one_a_byte = per_byte(2048, 64)["softmax"] < 1
 short, long = (per_byte(T, 64)["fused, all steps"] for T in (2048, 4096))
 fused_attention_does_more_the_longer_the_text = long > 1.9 * short
 assert a_softmax_does_less_than_one_a_byte
 assert fused_attention_does_more_the_longer_the_text
+print(f"fused, {long / short:.1f} times as many operations a byte for twice the text")
 
 # %% [markdown]
 # Now your machine. How many operations a second does it manage in a large matrix product, and how many bytes a second
@@ -573,12 +593,15 @@ def fastest(step, rounds=9):
     return min(taken)
 
 
-T, d = 2048, 64
 squares = [torch.randn(n, n) for n in (256, 512, 1024)]
 arithmetic = max(2 * len(x) ** 3 / fastest(lambda x=x: x @ x) for x in squares)  # operations a second
 large = torch.randn(2**24)  # 64 MiB: too large for the caches
 room = torch.empty_like(large)
 traffic = 2 * large.nbytes / fastest(lambda: room.copy_(large))  # bytes a second, read and written
+print(f"an operation is {arithmetic / traffic:.0f} times as fast as carrying a byte")
+
+# %%
+T, d = 2048, 64
 q, k, v = torch.randn(3, 1, 1, T, d)  # each (B, H, T, d_head)
 scores = q @ k.mT  # (B, H, T, T)
 weights, room = scores.softmax(-1), torch.empty_like(scores)  # room: to ask for memory anew would take its own time
@@ -587,6 +610,7 @@ steps = {"scores = q kᵀ": lambda: torch.matmul(q, k.mT, out=room),
          "fused, all steps": lambda: F.scaled_dot_product_attention(q, k, v)}
 taken = {name: fastest(step) for name, step in steps.items()}
 textbook = fastest(lambda: scaled_dot_product_attention(q, k, v))
+print(f"textbook: {1000 * textbook:.0f} ms, fused: {1000 * taken['fused, all steps']:.0f} ms")
 
 # %%
 with_us = {"scores = q kᵀ": 72, "softmax": 3.0, "weights v": 65, "fused, all steps": 70}  # on a quiet cloud server
@@ -601,14 +625,19 @@ axis.set(xlabel="operations a byte", ylabel="billion operations a second")
 axis.legend(fontsize=8)
 plots.show(figure, "A roof that rises and then stays flat, on logarithmic axes. The softmax is far left and far below "
                    "the two products; fused attention is far right. Small crosses stand near the points.")
+
+# %%
 rate = {step: done[step] / taken[step] for step in taken}
 the_softmax_is_slower_than_the_products = rate["softmax"] < rate["weights v"] / 2
 fused_is_faster_than_the_textbook = taken["fused, all steps"] < textbook
-the_softmax_does_a_sixty_fourth = 64 * done["softmax"] == done["scores = q kᵀ"] + done["weights v"]
 assert the_softmax_is_slower_than_the_products
-assert the_softmax_does_a_sixty_fourth
 assert fused_is_faster_than_the_textbook
-print(f"textbook: {1000 * textbook:.0f} ms, fused: {1000 * taken['fused, all steps']:.0f} ms")
+the_softmax_is_slower_than_the_products, fused_is_faster_than_the_textbook
+
+# %%
+the_softmax_does_a_sixty_fourth = 64 * done["softmax"] == done["scores = q kᵀ"] + done["weights v"]
+assert the_softmax_does_a_sixty_fourth
+print(f"{done['softmax']:,} of {sum(done.values()) - done['fused, all steps']:,} operations are the softmax's")
 
 # %% [markdown]
 # The softmax does a sixty-fourth of the products' arithmetic, and takes far more of the time than that: it touches

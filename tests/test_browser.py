@@ -89,8 +89,9 @@ def _wait_until_idle(page):
 def _run_all(page):
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    prompts = "[...document.querySelectorAll('.jp-CodeCell:not(:has(.jp-Placeholder)) .jp-InputPrompt')]"  # unfolded
     page.wait_for_function(
-        "() => { const p = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(e => e.textContent);"
+        f"() => {{ const p = {prompts}.map(e => e.textContent);"
         " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }", timeout=120_000)
 
 

@@ -551,9 +551,13 @@ def words(generator, d_model, d_ff, *positions):
 
 
 def trained_with_dropout(generator):
-    """At a dropout of 1.0 in train mode the second bias is all that is left."""
-    return [Call(words(generator, 3, 5, 2), "dropout 1.0 in train mode", build=(3, 5, 1.0),
-                 weights=feed_forward_weights(3, 5, generator), train=True)]
+    """At a dropout of 1.0 in train mode the second bias is all that is left.
+
+    The first one is positive: otherwise the switch could hide that x, and not the hidden layer, was dropped.
+    """
+    x, weights = words(generator, 3, 5, 2), feed_forward_weights(3, 5, generator)
+    weights["linear1.bias"] = weights["linear1.bias"].abs() + 0.1
+    return [Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True)]
 
 
 def equal_words_are_equal(output, generator):
