@@ -238,7 +238,9 @@ class _Student:
         blank = replace(blank, verdict=kind, mistake="" if timeout else verdict.mistake or "")
         if timeout:
             return replace(blank, reason=verdict.failure.says, card=_card(exercise, verdict.failure.says))
-        public = _judged(exercise, candidate, PUBLIC_SEED, ask)
+        examples = verdict.calls[: len(exercise.examples)]  # the same for every seed
+        shows_nothing_hidden = verdict.mistakes and verdict.failure.call in examples
+        public = verdict if shows_nothing_hidden else _judged(exercise, candidate, PUBLIC_SEED, ask)
         if public.status != "wrong":
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says),
