@@ -12,6 +12,7 @@ from course_lib.checks import EXERCISES
 from course_lib.staff.grade.bindings import GIVEN, imported
 from course_lib.staff.grade.flags import scan
 from course_lib.staff.lesson_text import LESSONS, SOLUTIONS
+from course_lib.staff.notebooks import without_magics
 from tests.right_answers import RIGHT_ANSWERS
 
 SDPA = "scaled_dot_product_attention"
@@ -225,7 +226,7 @@ def test_what_the_lessons_import_is_known():
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "code" and "import" in source and not source.startswith("%"):
-                for node in ast.walk(ast.parse(source)):
+                for node in ast.walk(ast.parse(without_magics(source))):
                     if isinstance(node, ast.ImportFrom | ast.Import):
                         missing |= {(name, where) for name, where in imported(node) if GIVEN.get(name) != where
                                     and (where.startswith("torch.nn") and "." not in where[9:]

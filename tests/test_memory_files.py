@@ -73,3 +73,14 @@ def test_they_do_what_files_on_disk_do(tmp_path, monkeypatch, request):
     in_memory = a_students_files()
     assert in_memory == on_disk and on_disk[-4:] == ["FileExistsError", *2 * ["FileNotFoundError"], "ValueError"]
     assert list((tmp_path / "memory").iterdir()) == []
+
+
+def test_a_file_has_an_end(tmp_path, monkeypatch, read_only):
+    """Memory filled by a file that never ends."""
+    monkeypatch.chdir(tmp_path)
+    file = open("large", "wb")
+    with pytest.raises(OSError, match="No space left"):
+        for _ in range(1000):
+            file.write(bytes(1 << 20))
+    file.close()
+    assert len(open("large", "rb").read()) == memory_files.LIMIT

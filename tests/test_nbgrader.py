@@ -92,9 +92,9 @@ def _hand_in(course, student, answers):
     folder = course / "submitted" / student / LESSON
     shutil.copytree(course / "release" / LESSON, folder)
     notebook = _read(folder / f"{LESSON}.ipynb")
-    set_up = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    notebook.cells = [set_up, *(cell for cell in notebook.cells if "nbgrader" in cell.metadata)]
-    for cell in notebook.cells[1:]:
+    installs, set_up = [cell for cell in notebook.cells if cell.cell_type == "code"][:2]
+    notebook.cells = [installs, set_up, *(cell for cell in notebook.cells if "nbgrader" in cell.metadata)]
+    for cell in notebook.cells[2:]:
         cell.source = answers.get(cell.metadata.nbgrader.grade_id, cell.source)
     nbformat.write(notebook, folder / f"{LESSON}.ipynb")
 

@@ -9,6 +9,7 @@ import io
 import os
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+LIMIT = 1 << 26  # bytes in one file
 _files, _folders = {}, set()  # absolute path -> bytes; folders that were to be made
 _open, _mkdir = io.open, os.mkdir
 
@@ -33,7 +34,7 @@ def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=Non
     if "x" in mode and name in _files:
         raise FileExistsError(errno.EEXIST, "File exists", file)
     binary = _File(name, mode)
-    return binary if "b" in mode else io.TextIOWrapper(binary, encoding or "utf-8", errors, newline)
+    return binary if "b" in mode else _Text(binary, encoding or "utf-8", errors, newline)
 
 
 def made(path, mode=0o777, *, dir_fd=None):
@@ -46,6 +47,19 @@ def made(path, mode=0o777, *, dir_fd=None):
         _folders.add(os.path.abspath(os.fsdecode(path)))
 
 
+def _stop_at_the_limit(size):
+    if size > LIMIT:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class _Text(io.TextIOWrapper):
+    """Letters over bytes."""
+
+    def write(self, text):
+        _stop_at_the_limit(len(text))  # before they become bytes
+        return super().write(text)
+
+
 class _File(io.BytesIO):
     """One open file; what was written is there for the next one who opens it."""
 
@@ -55,6 +69,10 @@ class _File(io.BytesIO):
         if "a" in mode:
             self.seek(0, io.SEEK_END)
         self.flush()
+
+    def write(self, data):
+        _stop_at_the_limit(self.tell() + memoryview(data).nbytes)
+        return super().write(data)
 
     def flush(self):
         if self._writes and not self.closed:
