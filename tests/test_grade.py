@@ -108,7 +108,7 @@ CASES = {
                        ".start()"), "pass"),
     "descriptors": ("kept = []\n" + inside("while True:\n    kept.append(open('/dev/null'))"), "error"),
     "fills the disk": (before(f"for folder in ('/tmp', {str(ROOT)!r}, '.'):\n"
-                              "    open(folder + '/was_here', 'w').write('x' * 10**9)"), "pass"),
+                              "    open(folder + '/was_here', 'w').write('x' * 10**8)"), "pass"),
     "fills memory": (inside("bytearray(10**12)"), "error"),
     "fills memory with a tensor": (inside("torch.zeros(10**12)"), "error"),
     "a huge result": (inside("", "return torch.zeros(1).expand(10**6, 10**6)"), "error"),
