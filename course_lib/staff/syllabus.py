@@ -8,6 +8,7 @@ from course_lib.versions import SOURCE, VERSION
 
 MAP = ROOT / "course_lib" / "concepts.tsv"
 README = ROOT / "README.md"
+REPOSITORY = SOURCE.removeprefix("https://github.com/")
 BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
 
 
@@ -56,9 +57,8 @@ def section(lessons):
     return "\n".join([*lines, "</details>", "", END])
 
 
-def colab(path):
+def colab(path, repository=REPOSITORY):
     """The address that opens a notebook of this version in Google Colab."""
-    repository = SOURCE.removeprefix("https://github.com/")
     return f"https://colab.research.google.com/github/{repository}/blob/v{VERSION}/{path}"
 
 

@@ -54,7 +54,8 @@ def _ours(folder, students):
 
 def _nbgrader(folder, students):
     """nbgrader's autograde of the same answers; None where it is not installed."""
-    program = shutil.which("nbgrader", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls programs of its own by name
+    program = shutil.which("nbgrader", path=path)
     if program is None:
         print('nbgrader is not installed: pip install -e ".[nbgrader]" puts it beside this grader.')
         return None
@@ -66,7 +67,6 @@ def _nbgrader(folder, students):
         cells.append(_marked(with_regions(right), name, solution=True))
         cells.append(_marked(TEST.format(name=name), f"test-{name}", grade=True, locked=True, points=1))
     (course / "source" / "four" / "four.ipynb").write_text(notebook(cells))
-    path = f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls programs of its own by name
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": path}
     subprocess.run([program, "generate_assignment", "four"], cwd=course, check=True, capture_output=True,
                    env=environment)

@@ -2,10 +2,10 @@
 
 import os
 
-from course_lib.versions import SOURCE
+from course_lib.staff import syllabus
 
 # Where the course lives on GitHub. Actions says it, for a fork, too.
-REPOSITORY = os.environ.get("GITHUB_REPOSITORY") or SOURCE.removeprefix("https://github.com/")
+REPOSITORY = os.environ.get("GITHUB_REPOSITORY") or syllabus.REPOSITORY
 BRANCH = "main"
 
 

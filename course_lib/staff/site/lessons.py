@@ -9,7 +9,7 @@ from course_lib.staff import site
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import LESSONS, Page
-from course_lib.versions import VERSION
+from course_lib.staff.syllabus import colab
 
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/]{32})')
@@ -41,8 +41,7 @@ def page(stem):
 def buttons(stem):
     """Where to open a lesson, and what to download."""
     links = {
-        "Open in Colab": f"https://colab.research.google.com/github/{site.REPOSITORY}/blob/v{VERSION}/"
-                         f"lessons/{stem}.ipynb",  # its first cell installs this version
+        "Open in Colab": colab(f"lessons/{stem}.ipynb", site.REPOSITORY),
         "Open in Codespaces": f"https://codespaces.new/{site.REPOSITORY}?quickstart=1",
         "Download the notebook": f"{stem}.ipynb",
         "Download it solved": f"../solutions/{stem}.ipynb",
