@@ -54,7 +54,7 @@ def _ours(folder, students):
 
 def _nbgrader(folder, students):
     """nbgrader's autograde of the same answers; None where it is not installed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls programs of its own by name
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls programs of its own by name
     program = shutil.which("nbgrader", path=path)
     if program is None:
         print('nbgrader is not installed: pip install -e ".[nbgrader]" puts it beside this grader.')
