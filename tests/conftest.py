@@ -1,9 +1,10 @@
-"""What holds in every test: one thread a worker, and nobody's second attempt.
+"""What holds in every test: one thread a worker, and nobody's second attempt; and the browser that some need.
 
 With more threads, workers on the same cores wait for each other most of the time.
 """
 
 import os
+import shutil
 
 import pytest
 import torch
@@ -14,9 +15,26 @@ torch.set_num_threads(1)
 if os.name == "nt":  # the grader needs fork; on Windows it says so and ends
     collect_ignore_glob = ["test_grade*.py", "test_confine.py", "test_frames.py", "test_reading.py",
                            "test_instructors_guide.py"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
 
 
 @pytest.fixture(autouse=True)
 def nobody_has_asked_before():
     """Hints come with repeated mistakes; what one test asked is no mistake of the next one."""
     checks._times_in_a_row.clear()
+
+
+@pytest.fixture
+def browser():
+    """A headless Chromium; without one the test is skipped, or fails where COURSE_NEEDS_BROWSER is set."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found and os.environ.get("COURSE_NEEDS_BROWSER"):
+        pytest.fail("COURSE_NEEDS_BROWSER is set, and no Chromium or Chrome is installed")
+    if not found:
+        pytest.skip("no Chromium or Chrome is installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=found, args=QUIET)

@@ -25,6 +25,7 @@ class Row(NamedTuple):
     mistakes: int
     rejected: int
     named: int  # rejected by their own name, and by no other
+    flips: list  # a sentence for each answer that was judged otherwise than it should, with its seeds
     seconds: list  # of each check
 
     @property
@@ -34,21 +35,36 @@ class Row(NamedTuple):
 
 def row(name, seeds):
     """Judge every right answer and every classic mistake of an exercise, with every seed."""
-    exercise, seconds = EXERCISES[name], []
+    exercise, seconds, flips = EXERCISES[name], [], []
 
     def verdicts(answer):
+        found = []
         for seed in seeds:
             start = time.perf_counter()
-            yield judge(exercise, answer, seed)
+            found.append(judge(exercise, answer, seed))
             seconds.append(time.perf_counter() - start)
+        return found
 
+    def with_every_seed(flags, answer, flaw):
+        failed = [seed for seed, fine in zip(seeds, flags, strict=True) if not fine]
+        if failed:
+            flips.append(f"{name}: {answer.__name__} {flaw} with the seeds {failed}")
+        return not failed
+
+    accepted = rejected = named = 0
     right = [*RIGHT_ANSWERS[name].values(), exercise.verified]
-    accepted = sum(all(v.status == "right" for v in verdicts(answer)) for answer in right)
-    found = [[(v.status == "wrong", v.mistakes == (m,) or v.failure and v.failure.cause == mistake_name(m))
-              for v in verdicts(m)] for m in exercise.mistakes]
-    rejected = sum(all(wrong for wrong, _ in verdict) for verdict in found)
-    named = sum(all(name for _, name in verdict) for verdict in found)
-    return Row(len(right), accepted, len(exercise.mistakes), rejected, named, seconds)
+    for answer in right:
+        accepted += with_every_seed([v.status == "right" for v in verdicts(answer)], answer, "is not accepted")
+    for mistake in exercise.mistakes:
+        found = verdicts(mistake)
+        rejected += with_every_seed([v.status == "wrong" for v in found], mistake, "passes")
+        named += with_every_seed([_names(v, mistake) for v in found], mistake, "is not named")
+    return Row(len(right), accepted, len(exercise.mistakes), rejected, named, flips, seconds)
+
+
+def _names(verdict, mistake):
+    """Whether a verdict gives this classic mistake as the cause, and no other."""
+    return verdict.mistakes == (mistake,) or bool(verdict.failure and verdict.failure.cause == mistake_name(mistake))
 
 
 def main():
@@ -67,6 +83,7 @@ def main():
         rows.append(r)
         print(f"| `{name}` | {r.accepted} of {r.right} | {r.rejected} of {r.mistakes} | {r.named} of {r.mistakes} "
               f"| {statistics.median(r.seconds):.2f} | {max(r.seconds):.2f} |", flush=True)
+        print(*r.flips, sep="\n", end="\n" * bool(r.flips), file=sys.stderr, flush=True)
     seconds = sorted(s for r in rows for s in r.seconds)
     print(f"| all | {sum(r.accepted for r in rows)} of {sum(r.right for r in rows)} "
           f"| {sum(r.rejected for r in rows)} of {sum(r.mistakes for r in rows)} "

@@ -1,4 +1,4 @@
-"""A learner's first minutes, in a real JupyterLab in a real browser."""
+"""A learner's first minutes, in a real JupyterLab in a real browser, without a mouse."""
 
 import json
 import os
@@ -17,9 +17,6 @@ from course_lib.staff.lesson_text import read_lesson
 ROOT = Path(__file__).parents[1]
 LESSON = "04_scaling.ipynb"
 EXERCISE = "scaled_dot_product_attention_single"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
 NO_SCALE = f"""def {EXERCISE}(query, inputs):
     return torch.softmax(inputs @ query, 0) @ inputs
 """
@@ -28,20 +25,6 @@ RIGHT = f"""def {EXERCISE}(query, inputs):
 """
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def browser():
-    """A headless Chromium; without one the test is skipped, or fails where COURSE_NEEDS_BROWSER is set."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found and os.environ.get("COURSE_NEEDS_BROWSER"):
-        pytest.fail("COURSE_NEEDS_BROWSER is set, and no Chromium or Chrome is installed")
-    if not found:
-        pytest.skip("no Chromium or Chrome is installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=QUIET)
 
 
 @pytest.fixture
@@ -87,19 +70,30 @@ def _wait_until_idle(page):
 
 
 def _run_all(page):
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.keyboard.press("Control+Shift+C")  # the palette of commands
+    page.keyboard.type("Run All Cells")
+    page.wait_for_selector(".lm-CommandPalette-item.lm-mod-active:has-text('Run All Cells')")
+    page.keyboard.press("Enter")
     prompts = "[...document.querySelectorAll('.jp-CodeCell:not(:has(.jp-Placeholder)) .jp-InputPrompt')]"  # unfolded
     page.wait_for_function(
         f"() => {{ const p = {prompts}.map(e => e.textContent);"
         " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }", timeout=120_000)
 
 
+def _walk_to(page, text):
+    """Select the cell that holds a text, by the arrow keys."""
+    page.keyboard.press("Escape")
+    for key in ["ArrowUp"] * 200 + ["ArrowDown"] * 200:
+        if page.locator(".jp-Cell.jp-mod-active", has_text=text).count():
+            return
+        page.keyboard.press(key)
+    pytest.fail(f"the arrow keys lead to no cell with {text}")
+
+
 def _answer(page, code):
     """Type an answer over the exercise's cell, then run it and the check below it; return the new card."""
-    cell = page.locator(".jp-CodeCell", has_text=f"def {EXERCISE}(query").first
-    cell.scroll_into_view_if_needed()
-    cell.locator(".cm-content").click()
+    _walk_to(page, f"def {EXERCISE}(query")
+    page.keyboard.press("Enter")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(code)
     check = page.locator(".jp-CodeCell", has_text=f"check({EXERCISE})").first

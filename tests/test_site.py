@@ -25,6 +25,14 @@ ROOT = Path(__file__).parents[1]
 STEMS = ["02_self_attention_untrained", "07_masks"]
 BUILT = all(importlib.util.find_spec(name) for name in command.NEEDED)
 needs_the_extra = pytest.mark.skipif(not BUILT, reason="needs pip install -e '.[site]'")
+MARK_CONTROLS = """() => {  // number all that a mouse could use: what is seen itself, or a switch whose label is seen
+    const seen = e => e.checkVisibility({checkVisibilityCSS: true}) && e.getBoundingClientRect().width;
+    const labels = [...document.querySelectorAll('label[for]')].filter(seen);
+    const all = [...document.querySelectorAll('a[href], button, input, select, summary')];
+    const used = all.filter(e => seen(e) || labels.some(l => l.htmlFor == e.id));
+    used.forEach((e, i) => e.dataset.control = i);
+    return used.map(e => e.outerHTML.slice(0, 120));
+}"""
 FOLDED = re.compile(r'<details class="admonition hide above-input">.*?</details>', re.S)
 
 
@@ -118,6 +126,41 @@ def test_equations_are_drawn_without_a_script_or_another_server(built):
     for page in built.rglob("*.html"):
         assert not re.findall(r'(?:<script[^>]* src|<link[^>]* href|<img[^>]* src)="(?:https?:)?//',
                               page.read_text(encoding="utf-8")), page
+
+
+@needs_the_extra
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 1100, 390])
+def test_everything_is_reached_and_opened_by_keyboard(built, browser, width):
+    """A menu, or an answer, for which one needs a mouse; a focus that walks through a menu that is shut."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto((built / "lessons/07_masks.html").as_uri())
+    controls, reached, folds = page.evaluate(MARK_CONTROLS), [], 0
+    for _ in range(3 * len(controls)):
+        page.keyboard.press("Tab")
+        number = page.evaluate("document.activeElement.dataset.control")
+        if number in reached:
+            break
+        reached += [number] * (number is not None)
+        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+            was_open = page.evaluate("document.activeElement.parentElement.open")
+            page.keyboard.press("Enter")
+            assert page.evaluate("document.activeElement.parentElement.open") != was_open
+            page.keyboard.press("Enter")
+            folds += 1
+    assert [controls[i] for i in range(len(controls)) if str(i) not in reached] == []
+    assert folds >= len(exercises_of("07_masks"))
+    for menu, name, narrow in ((".sidebar-drawer", "__navigation", 63), (".toc-drawer", "__toc", 82)):
+        drawer = page.locator(menu)
+        if width > narrow * 16:  # CSS counts widths in letters of 16 pixels
+            assert drawer.is_visible()
+            continue
+        assert not drawer.is_visible()
+        page.focus(f"#{name}")
+        page.keyboard.press("Space")
+        assert drawer.is_visible() and page.locator(f"label[for={name}] .icon:visible").count()
+        page.keyboard.press("Space")
+        assert not drawer.is_visible()
 
 
 @needs_the_extra
