@@ -75,6 +75,16 @@ def test_they_do_what_files_on_disk_do(tmp_path, monkeypatch, request):
     assert list((tmp_path / "memory").iterdir()) == []
 
 
+def test_what_was_written_hides_what_is_on_the_disk(tmp_path, monkeypatch, read_only):
+    """A log that a student writes, and reads back as the file that was there before."""
+    monkeypatch.chdir(tmp_path)
+    with real_open("log.txt", "w") as file:
+        file.write("old")
+    with open("log.txt", "w") as file:
+        file.write("new")
+    assert open("log.txt").read() == "new" and real_open("log.txt").read() == "old"
+
+
 def test_a_file_has_an_end(tmp_path, monkeypatch, read_only):
     """Memory filled by a file that never ends."""
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ MARK = b"TV0\n"
 HEADER_LIMIT, BODY_LIMIT, TENSOR_LIMIT, DIMENSIONS = 1 << 24, 1 << 28, 4096, 16
 CONTAINERS = 1 << 21  # lists and objects in a header: each costs the reader some sixty bytes
 AT_ONCE, LARGEST = 1 << 16, 1 << 20  # bytes asked of a socket
+ENDS = ("TookTooLong", "NotImplementedError")  # errors after which nothing more is asked, and nothing answered
 DTYPES = {str(t).removeprefix("torch."): t for t in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool,
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)}

@@ -29,9 +29,6 @@ START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
 FUNCTION_CALLS = 10_000  # of the judge's functions, while an answer is asked once
 LENT = 1 << 25  # numbers in the arguments of a judge's functions that are kept until an answer is done
-
-
-ENDS = ("TookTooLong", "NotImplementedError")  # errors after which a child is asked nothing more of an exercise
 FORGED = "it wrote into the channel that its answers go through"
 
 
@@ -216,7 +213,7 @@ class Child:
 
         frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds)
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
-        if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in ENDS):
+        if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in frames.ENDS):
             raise Lost("crash", FORGED)
         return replies
 

@@ -22,15 +22,14 @@ def install():
 
 def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
     """As python's own; a file that may not be written lives in memory, and is read from there."""
-    try:
-        return _open(file, mode, buffering, encoding, errors, newline, closefd, opener)
-    except OSError as error:
-        if not isinstance(file, str | bytes | os.PathLike):
-            raise
-        name = os.path.abspath(os.fsdecode(file))
-        can_be_made = error.errno in REFUSED or os.path.dirname(name) in _folders
-        if name not in _files and not (can_be_made and set(mode) & set("wax")):
-            raise
+    name = os.path.abspath(os.fsdecode(file)) if isinstance(file, str | bytes | os.PathLike) else None
+    if name not in _files or set(mode) - set("rwaxbt+"):  # python says what is wrong with a mode
+        try:
+            return _open(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        except OSError as error:
+            can_be_made = error.errno in REFUSED or name and os.path.dirname(name) in _folders
+            if name is None or not (can_be_made and set(mode) & set("wax")):
+                raise
     if "x" in mode and name in _files:
         raise FileExistsError(errno.EEXIST, "File exists", file)
     binary = _File(name, mode)
