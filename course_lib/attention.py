@@ -207,6 +207,8 @@ class MultiHeadAttention(nn.Module):
                  A masked key gets no weight; a query that may attend to no key stays finite.
         returns: (B, Tq, d_model)
         """
+        if key.shape[1] != value.shape[1]:
+            raise ValueError(f"there are {key.shape[1]} keys and {value.shape[1]} values: each key needs its value")
         heads = (self.num_heads, self.d_head)
         q = self.W_q(query).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tq, d_head)
         k = self.W_k(key).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)

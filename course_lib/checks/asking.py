@@ -39,6 +39,7 @@ class Call:
     strided: bool = False  # hand over the same values with unusual strides
     on_gpu: bool = False  # behave as if the arguments were on a GPU
     twice: bool = False  # call it again, write over what comes back, and see that the first result stays
+    before: tuple = ()  # what a module is called with first, before it gets the weights
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
@@ -49,6 +50,7 @@ class Call:
     def in_float64(self):
         """The same question with twice the precision: what the truth is computed from."""
         return replace(self, args=_map_float(self.args, torch.Tensor.double),
+                       before=_map_float(self.before, torch.Tensor.double),
                        weights=self.weights and {k: w.double() for k, w in self.weights.items()},
                        strided=False, on_gpu=False)
 
@@ -86,20 +88,24 @@ def ask(candidate, call):
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
             with time_limit(SECONDS):
-                if call.build is not None:
-                    candidate = _build(candidate, call)
-                    parameters = tuple(name for name, _ in candidate.named_parameters())
-                    leaves |= {n: p for n, p in candidate.named_parameters()
-                               if call.gradients and (n in call.weights or call.layout)}
                 with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
+                    if call.build is not None:
+                        with gpu.building() if gpu else contextlib.nullcontext():
+                            candidate = _build(candidate, call)
+                        if gpu:
+                            gpu.move(candidate)
+                        parameters = tuple(name for name, _ in candidate.named_parameters())
+                        leaves |= dict(candidate.named_parameters()) if call.gradients else {}
+                        if call.must_raise:  # it was to refuse these sizes at once
+                            return Reply((), "a module", parameters=parameters)
                     outputs, form = _sorted(candidate(*handed))
                     if call.twice:
                         outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
                 if gpu and any(gpu.on_host(t) for t in outputs):
                     raise LostDevice("the result is on the CPU although the arguments are not")
-                gradients = _gradients(outputs, leaves) if call.gradients else None
+                gradients = _unfolded(_gradients(outputs, leaves), call.weights) if call.gradients else None
         except (Exception, SystemExit, TookTooLong) as error:
-            return Reply(error=(type(error).__name__, _one_line(error)), parameters=parameters,
+            return Reply(error=(_kind(error), _one_line(error)), parameters=parameters,
                          printed=stdout.getvalue(), where=_where(error, candidate))
     return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in handed),
                  gradients, parameters, None, stdout.getvalue())
@@ -127,19 +133,24 @@ class UnregisteredWeight(AttributeError):
 
 def _build(cls, call):
     """Construct the module, hand it our weights by name, and set its mode."""
-    module = cls(*call.build).to(call.dtype)
+    module = cls(*call.build).to(call.dtype).train(call.train)
+    if call.before:
+        module(*(_copy(a, False) for a in call.before))
     if call.layout:
         fill_with_identities(module, *call.build[:2], call.layout)
-        return module.train(call.train)
-    own = dict(module.named_parameters())
+        return module
+    own, names = dict(module.named_parameters(remove_duplicate=False)), {}
     for name, weight in (call.weights or {}).items():
         if name not in own:
             raise UnregisteredWeight(f"it has no registered parameter named {name}")
-        if own[name].shape != weight.shape:
+        if names.setdefault(id(own[name]), name) != name:
+            raise UnregisteredWeight(f"its {name} and {names[id(own[name])]} are one and the same parameter")
+        folded = own[name].dim() > weight.dim() and own[name].numel() == weight.numel()  # such as a convolution's
+        if own[name].shape != weight.shape and not folded:
             raise UnregisteredWeight(f"its {name} has shape {tuple(own[name].shape)}, not {tuple(weight.shape)}")
         with torch.no_grad():
-            own[name].copy_(weight)
-    return module.train(call.train)
+            own[name].copy_(weight.reshape(own[name].shape))
+    return module
 
 
 def _gradients(outputs, leaves):
@@ -148,8 +159,16 @@ def _gradients(outputs, leaves):
     if not outputs:
         return dict.fromkeys(leaves)
     total = sum((t * _uneven(t).to(t.dtype)).sum() for t in outputs)
-    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    return dict(zip(leaves, found, strict=True))
+    trained = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+    found = torch.autograd.grad(total, list(trained.values()), allow_unused=True)
+    dense = (g if g is None or g.layout is torch.strided else g.to_dense() for g in found)
+    return dict.fromkeys(leaves) | dict(zip(trained, dense, strict=True))
+
+
+def _unfolded(gradients, weights):
+    """Gradients in the shapes that the weights were given in."""
+    return {name: g if g is None or name not in (weights or {}) else g.reshape(weights[name].shape)
+            for name, g in gradients.items()}
 
 
 @torch.no_grad()
@@ -181,19 +200,29 @@ def _sorted(returned):
 def _read(returned):
     """Sort what was returned into tensors, or say what it is instead."""
     if isinstance(returned, torch.Tensor):
-        return (_plain(returned),), "tensor"
-    if isinstance(returned, bool):
-        return (torch.tensor(returned),), "True or False"
+        return ((), f"a {_odd(returned)} tensor") if _odd(returned) else ((_plain(returned),), "tensor")
+    if isinstance(returned, bool | np.bool_):
+        return (torch.tensor(bool(returned)),), "True or False"
     if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
+        odd = next(filter(None, map(_odd, returned)), "")
+        if odd:
+            return (), f"a tuple with a {odd} tensor"
         return tuple(_plain(t) for t in returned), "tuple"
     if isinstance(returned, tuple):
-        if len(returned) == 2 and _is_list_of_integers(returned[0]) and isinstance(returned[1], float):
+        if len(returned) == 2 and _is_list_of_integers(returned[0]) and type(returned[1]) is not bool \
+                and isinstance(returned[1], float | int):
             tokens, score = torch.tensor(returned[0], dtype=torch.int64), torch.tensor(float(returned[1]))
             return (tokens, score), "a tuple of a list of integers and a float"
         return (), f"a tuple that holds {' and '.join(type(t).__name__ for t in returned) or 'nothing'}"
     names = {type(None): "None", np.ndarray: "a numpy array", list: "a list", float: "a Python number",
              int: "a Python number"}
     return (), names.get(type(returned), f"an object of type {type(returned).__name__}")
+
+
+def _odd(tensor):
+    """A word for a tensor that does not keep all its numbers in a table; empty for all others."""
+    return "nested" if tensor.is_nested else "meta" if tensor.is_meta else \
+        "sparse" if tensor.layout is not torch.strided else ""
 
 
 def _plain(tensor):
@@ -250,6 +279,15 @@ def _copy(value, strided):
 
 def _detached(value):
     return value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def _kind(error):
+    """The name of an error's type; NotImplementedError only where the answer itself says `raise`, and not torch."""
+    name = type(error).__name__
+    frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+    says_so = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")
+    by_torch = frame.f_globals.get("__name__", "").startswith("torch.") or not says_so and _one_line(error)
+    return f"torch's {name}" if name == "NotImplementedError" and by_torch else name
 
 
 def _one_line(error):

@@ -1,5 +1,7 @@
 """How one reply differs from the truth, and whether two replies are alike; with a stated tolerance."""
 
+import math
+import re
 from dataclasses import dataclass
 
 import torch
@@ -34,6 +36,9 @@ def compare(true, reply, call):
     """The first way in which a reply differs from the truth, or None."""
 
     def failure(kind, says, index=None, cause=None):
+        if call.before:
+            says += " The module was called before, with other arguments and other weights: what did it keep?"
+            cause = "keeps-state"
         return Failure(call, kind, says, true, reply, index, cause)
 
     if call.must_raise:
@@ -50,7 +55,10 @@ def compare(true, reply, call):
             says = f"It was stopped: {reply.error[1]}. Is there a loop that never ends?"
             return failure("time", says, cause="endless")
         where = f" (in {reply.where})" if reply.where else ""
-        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}{where}")
+        if "modified by an inplace operation" in reply.error[1]:
+            return failure("error", "No gradient can be worked out: a tensor was written over (`-=`, `/=`, `x[i] = …`) "
+                           "that the backward pass still needs.")
+        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}{where}{_help(*reply.error)}")
     if reply.form != true.form:
         return _wrong_form(failure, true, reply)
     if len(reply.outputs) != len(true.outputs):
@@ -64,6 +72,17 @@ def compare(true, reply, call):
     return _changed_arguments(failure, reply, call) or _wrong_gradients(failure, true, reply, call)
 
 
+def _help(kind, message):
+    """What an error's own words do not say."""
+    if kind != "torch's NotImplementedError":
+        return ""
+    if "ModuleList" in message:
+        return " A ModuleList is a list: go through it with a `for` loop."
+    if '"forward"' in message:
+        return " The class has no method `forward`: is it spelt so, and indented like `__init__`?"
+    return " Were whole numbers or True and False meant to be there?"
+
+
 def _how_tensors_differ(expected, got, call):
     """The kind of the first difference, a sentence, and what else a Failure should know; or None."""
     if got.shape != expected.shape:
@@ -72,7 +91,11 @@ def _how_tensors_differ(expected, got, call):
     if got.dtype != dtype:
         return "dtype", f"Its dtype is {_name(got.dtype)} instead of {_name(dtype)}.", {"cause": "wrong-dtype"}
     index = first_difference(expected, got, _roundings(call))
-    return None if index is None else ("values", _how_values_differ(expected, got, index), {"index": index})
+    if index is None:
+        return None
+    imprecise = dtype == torch.float64 and first_difference(expected.float(), got.float()) is None
+    says = _how_imprecise(expected, got) if imprecise else _how_values_differ(expected, got, index)
+    return "values", says, {"index": index}
 
 
 def _roundings(call):
@@ -97,8 +120,12 @@ def _wrong_form(failure, true, reply):
     causes = {"None": "returns-nothing", "a numpy array": "leaves-torch", "a list": "leaves-torch",
               "a Python number": "leaves-torch"}
     cause = causes.get(reply.form)
-    if true.form == "True or False" and reply.form == "tensor":
+    if true.form == "True or False" and reply.form in ("tensor", "a Python number"):
         return failure("form", f"It returned {got} instead of {wanted}: `bool(...)` makes that of a single number.")
+    if true.form == "tuple" and reply.form == "a list":
+        return failure("form", f"It returned {got} instead of {wanted}: `return one, other`, without brackets.")
+    if len(true.outputs) > len(reply.outputs) == 1:
+        return failure("form", f"It returned {got} instead of {wanted}: return them together.")
     hints = {"returns-nothing": " Is the `return` missing?", "leaves-torch": " Stay with torch from beginning to end."}
     return failure("form", f"It returned {got} instead of {wanted}.{hints.get(cause, '')}", cause=cause)
 
@@ -113,6 +140,13 @@ def _how_values_differ(expected, got, index):
     return f"{where}expected {wanted}, got {found}."
 
 
+def _how_imprecise(expected, got):
+    """Of numbers that would do for float32."""
+    error = (expected - got).nan_to_num().abs().max().item() / max(1.0, _largest(expected))
+    return (f"Only the first {round(-math.log10(error))} digits are right, and float64 keeps 16: a `.float()` or a "
+            "tensor of float32 is on the way, or a small number was added, to a denominator say.")
+
+
 def _changed_arguments(failure, reply, call):
     for i, (before, after) in enumerate(zip(call.args, reply.args_after, strict=True)):
         if isinstance(before, torch.Tensor) and not _same(before, after):
@@ -122,13 +156,18 @@ def _changed_arguments(failure, reply, call):
 
 
 def _wrong_gradients(failure, true, reply, call):
+    if call.gradients and call.weights and not call.layout:
+        for name in reply.gradients.keys() - true.gradients.keys():
+            if reply.gradients[name] is not None and reply.gradients[name].any():
+                return failure("gradients", f"It also trains {{{name}}}, a parameter that nobody asked for.",
+                               cause="trains-more")
     for which, expected in (true.gradients or {}).items():
         got = reply.gradients.get(which)
         if expected is None or got is None and _is_nothing(expected, call.dtype):
             continue
         if got is None:
-            return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way "
-                           "(.detach(), .data, .item(), numpy, torch.no_grad).", cause="cuts-gradient")
+            return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way (.detach(), "
+                           ".data, .item(), numpy, torch.no_grad, requires_grad=False).", cause="cuts-gradient")
         index = first_difference(expected, got)
         if index is not None and not torch.isfinite(got[index]):
             return failure("gradients", f"The values are right, but the gradient for {{{which}}} is NaN or infinite.",
@@ -146,11 +185,16 @@ def _is_nothing(gradient, dtype):
 
 def alike(one, other):
     if one.error or other.error:
-        return bool(one.error and other.error) and one.error[0] == other.error[0]
+        return bool(one.error and other.error) and _about(*one.error) == _about(*other.error)
     if one.form != other.form or len(one.outputs) != len(other.outputs):
         return False
     return all(a.shape == b.shape and a.dtype == b.dtype and _values_alike(a, b)
                for a, b in zip(one.outputs, other.outputs, strict=True))
+
+
+def _about(kind, message):
+    """What an error is about: shapes that do not fit have many words, other errors begin with what they are."""
+    return kind, "shapes" if re.search("size|shape|dimension|broadcast|view", message, re.I) else message[:20]
 
 
 def _values_alike(a, b):
@@ -158,7 +202,7 @@ def _values_alike(a, b):
     if torch.equal(a, b):
         return True
     finite = torch.isfinite(a) & torch.isfinite(b)
-    same_holes = torch.equal(torch.isfinite(a), torch.isfinite(b))
+    same_holes = torch.equal(a.masked_fill(finite, 0).nan_to_num(0.5), b.masked_fill(finite, 0).nan_to_num(0.5))
     filler = torch.zeros((), dtype=a.dtype)
     return same_holes and first_difference(torch.where(finite, a, filler), torch.where(finite, b, filler),
                                            2 * ROUNDINGS) is None

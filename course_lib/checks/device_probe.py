@@ -12,8 +12,8 @@ from torch.utils._pytree import tree_leaves
 
 FACTORIES = {torch.zeros, torch.ones, torch.empty, torch.full, torch.tensor, torch.arange, torch.linspace, torch.eye,
              torch.rand, torch.randn, torch.randint, torch.randperm, torch.from_numpy, torch.as_tensor, torch.Tensor,
-             torch.tril_indices, torch.triu_indices}
-CONVERSIONS = {torch.tensor, torch.as_tensor}  # of a tensor: they stay where it is
+             torch.tril_indices, torch.triu_indices, torch.logspace, torch.asarray, torch.normal, torch.scalar_tensor}
+CONVERSIONS = {torch.tensor, torch.as_tensor, torch.asarray}  # of a tensor: they stay where it is
 NUMPY = {torch.Tensor.numpy, torch.Tensor.__array__}
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}  # an index may stay on the CPU
 MOVES = {torch.Tensor.to, torch.Tensor.type_as, torch.Tensor.cuda}
@@ -35,12 +35,29 @@ class _Pretence(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self._host = {}  # id -> tensor: kept alive, so that no id is used twice
+        self._building = False
+
+    @contextlib.contextmanager
+    def building(self):
+        """Within the block a module is made, on the CPU as always."""
+        self._building = True
+        try:
+            yield
+        finally:
+            self._building = False
+
+    def move(self, module):
+        """What `module.to("cuda")` does: parameters and buffers go, other tensors stay."""
+        for tensor in (*module.parameters(), *module.buffers()):
+            self._host.pop(id(tensor), None)
 
     def on_host(self, tensor):
         return id(tensor) in self._host
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if self._building:
+            return self._on_host(func(*args, **kwargs))
         tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         host = [t for t in tensors if self.on_host(t)]
         device = [t for t in tensors if not self.on_host(t)]
@@ -49,6 +66,8 @@ class _Pretence(TorchFunctionMode):
         if any(t.dim() > 0 for t in host) and device and func not in INDEXING | COPIES | MOVES:
             raise LostDevice("a tensor made without device= meets one that is on the device of the arguments")
         result = func(*args, **kwargs)
+        if func is torch.Tensor.cpu:
+            return self._on_host(result.view_as(result))  # another object: the one that it was stays where it is
         made_on_host = func in FACTORIES and kwargs.get("device") is None and not (device and func in CONVERSIONS)
         stays_on_host = host and not device
         if func is torch.Tensor.__getitem__:
@@ -60,4 +79,8 @@ class _Pretence(TorchFunctionMode):
                     self._host.pop(id(tensor), None)  # .to() may hand back the very same tensor
                 elif made_on_host or stays_on_host:
                     self._host[id(tensor)] = tensor
+        return result
+
+    def _on_host(self, result):
+        self._host |= {id(t): t for t in tree_leaves(result) if isinstance(t, torch.Tensor)}
         return result

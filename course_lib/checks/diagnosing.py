@@ -17,9 +17,12 @@ def what_it_shows(exercise, candidate, failures, calls, replies, seed, ask):
     outputs = [reply.outputs[0] for reply in replies if reply.outputs]
     if len(outputs) > 1 and all(torch.equal(outputs[0].double(), o.double()) for o in outputs[1:]):
         return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
+    first = failures[0]
+    if first.kind == "shape" or any(not t.isfinite().all() for t in first.reply.outputs):
+        return _where_it_is_right(exercise, failures, calls)  # a property is about numbers in their places
     broken = tuple(says for says, holds in exercise.properties
                    if not property_holds(holds, exercise, candidate, seed, ask))
-    if broken or failures[0].kind not in ("values", "shape"):
+    if broken or first.kind != "values":
         return broken
     if replies[0].form == "True or False":
         return _of_a_test(exercise, failures, calls)
@@ -38,7 +41,7 @@ def _of_a_test(exercise, failures, calls):
 
 def _how_far_off(failures):
     """Are the numbers the right ones in another order, or all off by one factor? From the largest that can be seen."""
-    pairs = [(f.truth.outputs[0], f.reply.outputs[0]) for f in failures if f.kind == "values"]
+    pairs = [_first_that_differ(f) for f in failures if f.kind == "values"]
     pairs = [(t, r) for t, r in pairs if t.isfinite().all() and r.isfinite().all() and t.numel() > 2]
     if not pairs or not pairs[0][0].is_floating_point():
         return ()
@@ -50,16 +53,25 @@ def _how_far_off(failures):
     return ()
 
 
+def _first_that_differ(failure):
+    """Of several results, the first that is not what it should be, with what it should be."""
+    pairs = list(zip(failure.truth.outputs, failure.reply.outputs, strict=True))
+    return next((pair for pair in pairs if first_difference(*pair) is not None), pairs[0])
+
+
 def _where_it_is_right(exercise, failures, calls):
-    """Which calls it answers rightly: those without an optional argument, or none at all."""
+    """Which calls it answers rightly: all ordinary ones, those without an optional argument, or none at all."""
     wrong = {id(f.call) for f in failures}
     plain = [c for c in calls if not c.special]
-    given = [sum(a is not None for a in c.args) for c in plain]
-    short = min(given)
-    without = [c for c, n in zip(plain, given, strict=True) if n == short]
-    if len(without) < len(plain) and not any(id(c) in wrong for c in without):
-        return (f"Without `{argument_names(exercise)[short]}` it is right; with it, it is not.",)
     right = sum(id(c) not in wrong for c in plain)
+    if right == len(plain):
+        where = ", ".join(dict.fromkeys(f.call.special for f in failures))
+        return (f"All {right} ordinary calls are right; what is not: {where}.",)
+    given = {True: set(), False: set()}  # how many arguments do calls have that are right, and that are wrong?
+    for c in plain:
+        given[id(c) not in wrong].add(max(i for i, a in enumerate((0, *c.args)) if a is not None))
+    if right and max(given[True]) < min(given[False]):
+        return (f"Without `{argument_names(exercise)[max(given[True])]}` it is right; with it, it is not.",)
     if right == 0:
         return (f"Not one of {len(plain)} results is right, whatever the sizes.",)
     return (f"It is right in {right} of {len(plain)} calls: what is different about the one above?",)

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import zip_longest
 
 import torch
 
@@ -62,19 +63,52 @@ def questions(exercise, seed=0):
         return Call(exercise.make(generator, *size), build=build, weights=weights, **circumstances)
 
     size, square = exercise.sizes[0], exercise.square_size or exercise.sizes[0]
-    first = made(size)
-    calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples]
-    calls += [first, *(made(s) for s in exercise.sizes[1:])]
+    of_sizes = [made(s) for s in exercise.sizes]
+    first, ways = of_sizes[0], _by_number_of_arguments(exercise, of_sizes)
+    calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples] + of_sizes
     calls += [Call(args, "large values") for args in exercise.extremes]
     tensors = [a for a in first.args if isinstance(a, torch.Tensor)]
     if exercise.build or any(t.is_floating_point() for t in tensors):
         calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
     if tensors:
-        calls += [made(size, special="arguments not contiguous in memory", strided=True),
-                  made(size, special="arguments on a GPU", on_gpu=True)]
-    calls += [made(size, special="train mode", train=True)] if exercise.build else []
+        calls += [made(size, special="arguments not contiguous in memory", strided=True)]
+        calls += [made(s, special="arguments on a GPU", on_gpu=True) for s in ways]
+    calls += _without_defaults(exercise, of_sizes)
+    if exercise.build:
+        calls += [made(size, special="train mode", train=True)]
+        if not any(map(callable, first.args)):
+            calls += [made(s, special="a module that was called before",
+                           before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
     return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
+
+
+def _by_number_of_arguments(exercise, of_sizes):
+    """The first size for each number of arguments: each optional argument is a way of its own through an answer."""
+    first = {len(call.args): size for call, size in zip(of_sizes[::-1], exercise.sizes[::-1], strict=True)}
+    return list(first.values())[::-1]
+
+
+def _without_defaults(exercise, of_sizes):
+    """Calls with the arguments alone that have no default, where no other call leaves the others out."""
+    of = exercise.verified.forward if inspect.isclass(exercise.verified) else exercise.verified
+    parameters = [p for name, p in inspect.signature(of).parameters.items() if name != "self"]
+    needed = sum(p.default is p.empty for p in parameters)
+    if any(len(call.args) == needed for call in of_sizes):
+        return []
+    short = replace(of_sizes[0], args=of_sizes[0].args[:needed], special="only what has no default")
+    return [short, replace(short, on_gpu=True, special="only what has no default, on a GPU")]
+
+
+def _other_size(exercise, size):
+    """A size as different from this one as can be with the same constructor arguments."""
+    def mixed(other):
+        free = [exercise.build(*size[:i], new, *size[i + 1:]) == exercise.build(*size) for i, new in enumerate(other)]
+        both = zip_longest(size[: len(other)], other, free)
+        return tuple(new if may else old for old, new, may in both if may or old is not None)
+
+    found = [other for other in map(mixed, exercise.sizes) if exercise.build(*other) == exercise.build(*size)]
+    return max(found, key=lambda other: sum(a != b for a, b in zip_longest(size, other)))
 
 
 def random_weights(module, generator):

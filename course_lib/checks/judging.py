@@ -69,7 +69,7 @@ def _judge(exercise, candidate, seed, ask):
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
     asked, first = calls[: len(replies)], failures[0]
-    shown = first if first.call in calls[: len(exercise.examples)] else min(
+    shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
         (f for f in failures if f.kind == first.kind), key=_size)
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
@@ -102,8 +102,10 @@ def _right_with_identities(call, layout, exercise, candidate, ask):
 
 
 def _fitting(exercise, calls, replies, first):
-    """The classic mistakes that reply to these calls as the answer did."""
-    return tuple(m for m in exercise.mistakes if _behaves_as(m, calls, replies, first))
+    """The classic mistakes that reply to these calls as the answer did, and wrongly to the first that failed."""
+    true = truth(exercise, first)
+    return tuple(m for m in exercise.mistakes
+                 if _behaves_as(m, calls, replies, first) and compare(true, _says(m, first), first))
 
 
 def _like(first, calls, replies):

@@ -6,13 +6,14 @@ class Suspect:
 
     letter:   what it is called on the card
     function: what it does; a function of this package, or a small one of its arguments
+    names:    of the arguments, for who passes them by name
     """
 
-    def __init__(self, letter, function):
-        self.letter, self.function = letter, function
+    def __init__(self, letter, function, names=()):
+        self.letter, self.function, self.names = letter, function, names
 
-    def __call__(self, *args):
-        return self.function(*args)
+    def __call__(self, *args, **named):
+        return self.function(*args, *(named.pop(name) for name in self.names[len(args):] if name in named), **named)
 
     def __repr__(self):
         return f"implementation {self.letter}"
