@@ -474,6 +474,15 @@ class overflows(Steps):
         return torch.exp(scores) / torch.exp(scores).sum(-1, keepdim=True)
 
 
+class one_maximum_for_all(Steps):
+    """The exponentials are safe, but the number subtracted first is the largest score of the whole table. A query
+    whose scores all lie far below it is left with zeros, and 0 / 0. Whose maximum does each row need?"""
+
+    def softmax(self, scores):
+        shares = torch.exp(scores - scores.amax((-2, -1), keepdim=True))
+        return shares / shares.sum(-1, keepdim=True)
+
+
 # The mask
 
 
@@ -684,8 +693,9 @@ def more_calls(generator):
     whole = random_mask(generator, 2, 1, 4)
     whole[1] = False
     model = dict(build=(6, 2), weights=weights)
-    large = ([[30.0, 20.0]], [[-30.0, 20.0], [30.0, -10.0], [-20.0, -20.0]], [[1.0, 5.0], [2.0, 7.0], [3.0, 9.0]])
-    giants = [by_hand(*large), by_hand(*large, mask=[[False, True, False]])]
+    large = ([[300.0, 200.0], [0.5, -0.25]], [[-30.0, 20.0], [30.0, -10.0], [-20.0, -20.0]],
+             [[1.0, 5.0], [2.0, 7.0], [4.0, 9.0]])  # one query with scores of 18,000, one with scores of 30
+    giants = [by_hand(*large), by_hand(*large, mask=[[False, True, False], [True, False, True]])]
     giants = [Call(c.args, "large values", build=c.build, weights=c.weights) for c in giants]
     return [
         *giants,
@@ -745,6 +755,7 @@ EXERCISES = (
             FIRST, (3, 5, 2, 2, 3), (2, 3, 5, 4, 3, "Tq Tk"), (3, 4, 5, 2, 3, "B Tq Tk"), (3, 2, 4, 2, 5, "B 1 Tk"),
             (2, 4, 3, 1, 5, "B Tq Tk"), (3, 2, 4, 5, 1, "Tq Tk"), (3, 3, 3, 3, 3), (3, 3, 3, 3, 3, "Tq Tk"),
             (2, 2, 2, 2, 2, "B Tq Tk"), (4, 4, 4, 2, 2, "B 1 Tk"), (2, 1, 1, 2, 2), (1, 1, 1, 1, 1),
+            (1, 3, 4, 2, 3, "B Tq Tk"), (1, 3, 4, 2, 2, "B 1 Tk"), (2, 3, 1, 2, 3, "Tq Tk"),
         ),
         square_size=(2, 3, 5, 3, 4, "B Tq Tk"),
         make=make,
