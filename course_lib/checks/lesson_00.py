@@ -92,6 +92,12 @@ def keeps_a_row_axis(weights, x):
     return weights[None] @ x
 
 
+def squeezes_everything(weights, x):
+    """squeeze() without an axis takes away every axis of length 1: where the vectors hold one number, more goes than
+    was meant. Which axis did you want to lose?"""
+    return (weights[None] @ x).squeeze()
+
+
 def example(weights, x):
     return torch.tensor(weights), torch.tensor(x)
 
@@ -126,7 +132,7 @@ EXERCISES = (
         make=make,
         mistakes=(mean, ignores_weights, normalises_weights, softmaxes_weights, no_sum, sums_features,
                   sums_everything, squared_weights, takes_the_largest, forgets_the_last, swaps_the_factors,
-                  misses_an_axis, plain_average, only_the_first, keeps_a_row_axis),
+                  misses_an_axis, plain_average, only_the_first, keeps_a_row_axis, squeezes_everything),
         properties=(
             ("Doubling the weights does not double the result.", is_linear),
             ("Swapping two vectors together with their weights changes the result.", order_is_free),

@@ -206,6 +206,12 @@ def keeps_a_row_axis(x, beta):
     return (weights_of(x, beta) * x).sum(0, keepdim=True)
 
 
+def squeezes_everything(x, beta):
+    """squeeze() without an axis takes away every axis of length 1: where there is one channel only, more goes than was
+    meant. Which axis did you want to lose?"""
+    return (weights_of(x, beta) * x).sum(0, keepdim=True).squeeze()
+
+
 def overflows(x, beta):
     """With large numbers the exponential becomes infinite, and infinity divided by infinity is NaN. Which number could
     you subtract from a whole channel first, without changing any weight?"""
@@ -285,6 +291,8 @@ EXERCISES = (
         extremes=(
             example([[40.0, -60.0], [40.0, 8.0], [12.0, 24.0]], 8.0),
             example([[40.0, -40.0], [24.0, -60.0], [12.0, -60.0]], 4.0),
+            example([[0.5, -0.25], [0.5078125, 0.75], [0.0, 0.7578125]], 128.0),  # a steep one that is no maximum
+            example([[256.0, 0.0], [0.0, -64.0], [192.0, 128.0]], 1 / 64),  # a flat one of large numbers
         ),
         mistakes=(ignores_beta, divides_by_beta, wrong_axis, softmax_over_everything, one_score_per_input,
                   first_channel_decides, no_softmax, divides_by_the_sum, not_normalised, sigmoid,
@@ -292,7 +300,8 @@ EXERCISES = (
                   mean_or_maximum, plain_mean, takes_the_smallest, ignores_signs, log_sum_exp, scaled_by_root_d,
                   averages_the_products, returns_weights, sums_the_weights, takes_the_largest_weight,
                   takes_the_largest_product, no_sum, sums_the_channels, sums_everything, product_of_matrices,
-                  product_that_does_not_fit, keeps_a_row_axis, overflows, one_number_subtracted_from_all),
+                  product_that_does_not_fit, keeps_a_row_axis, squeezes_everything, overflows,
+                  one_number_subtracted_from_all),
         properties=(
             ("A channel that is 1 in every input does not stay 1: its weights do not sum to one.",
              a_constant_channel_stays),

@@ -86,6 +86,12 @@ def without_itself(x):
     return torch.nan_to_num(torch.softmax(scores, -1)) @ x
 
 
+def hides_itself_with_infinity(x):
+    """The token itself was hidden with minus infinity; a token that is alone then has nothing to look at, and gets NaN.
+    Each token may look at all tokens: itself, too?"""
+    return torch.softmax((x @ x.T).fill_diagonal_(float("-inf")), -1) @ x
+
+
 def returns_weights(x):
     """These are the weights, (T, T). They still have to mix the rows of x."""
     return torch.softmax(x @ x.T, -1)
@@ -130,6 +136,27 @@ def distance(x):
 def sums_instead_of_mixing(x):
     """The weighted vectors were added up over all tokens: one vector is left. There has to be one a token."""
     return (torch.softmax(x @ x.T, -1) @ x).sum(0)
+
+
+def squeezes_everything(x):
+    """squeeze() without an axis takes away every axis of length 1: of a single token, or of tokens 1 wide, more goes
+    than was meant. Which axis did you want to lose?"""
+    return (torch.softmax(x @ x.T, -1) @ x).squeeze()
+
+
+def one_number_subtracted_from_all(x):
+    """The largest score of the whole table was subtracted before the exponential. A row far below it becomes all zeros,
+    and zero divided by zero is NaN. Whose largest score should each row lose?"""
+    weights = torch.exp(x @ x.T - (x @ x.T).max())
+    return weights / weights.sum(-1, keepdim=True) @ x
+
+
+def its_own_score_subtracted(x):
+    """Each row lost the score of the token with itself before the exponential. That need not be its largest score: next
+    to a much longer vector the exponential becomes infinite. Which score is never below another one of its row?"""
+    scores = x @ x.T
+    weights = torch.exp(scores - scores.diagonal()[:, None])
+    return weights / weights.sum(-1, keepdim=True) @ x
 
 
 def overflows(x):
@@ -178,11 +205,15 @@ EXERCISES = (
         sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
         square_size=(5, 4),
         make=make,
-        extremes=((torch.tensor([[16.0, 0.0, 3.0], [0.0, 20.0, 3.0], [-12.0, 4.0, 2.0]]),),),
+        extremes=(
+            (torch.tensor([[16.0, 0.0, 3.0], [0.0, 20.0, 3.0], [-12.0, 4.0, 2.0]]),),
+            (torch.tensor([[1.0, 0.0], [100.0, 0.0], [0.0, 2.0]]),),  # a short vector beside a long one
+        ),
         mistakes=(scaled, cosine, wrong_axis, no_softmax, sigmoid, divides_by_the_sum, divides_columns,
-                  mixes_unit_vectors, mixes_features, one_token_after_another, without_itself, returns_weights,
-                  returns_scores, averages, takes_the_largest, adds_the_input, only_the_first_query, causal, distance,
-                  sums_instead_of_mixing, overflows),
+                  mixes_unit_vectors, mixes_features, one_token_after_another, without_itself,
+                  hides_itself_with_infinity, returns_weights, returns_scores, averages, takes_the_largest,
+                  adds_the_input, only_the_first_query, causal, distance, sums_instead_of_mixing, squeezes_everything,
+                  one_number_subtracted_from_all, its_own_score_subtracted, overflows),
         properties=(
             ("A feature that is 1 in every token does not stay 1: these are no weighted averages.", rows_sum_to_one),
             ("Permuting the tokens does not just permute the outputs.", permuting_inputs_permutes_outputs),

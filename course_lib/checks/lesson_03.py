@@ -152,8 +152,8 @@ def divides_by_the_sum(query, inputs, W_q, W_x, v):
 
 
 def softmax_over_one_number(query, inputs, W_q, W_x, v):
-    """The softmax ran over an axis with one energy only: a softmax of one number is 1, so the inputs were just added
-    up. The N energies have to share."""
+    """Every input got the weight 1, so they were just added up: the softmax shared among other numbers, such as one
+    energy alone, or the hidden units of one input. Who are the N that have to share?"""
     return torch.softmax(energies_of(query, inputs, W_q, W_x, v)[:, None], -1)[:, 0] @ inputs
 
 
@@ -203,6 +203,12 @@ def takes_the_opposite(query, inputs, W_q, W_x, v):
 def keeps_a_row_axis(query, inputs, W_q, W_x, v):
     """The result is a matrix with one row, (1, D_x). A vector (D_x,) is asked for."""
     return mix(energies_of(query, inputs, W_q, W_x, v), inputs)[None]
+
+
+def squeezes_everything(query, inputs, W_q, W_x, v):
+    """squeeze() without an axis takes away every axis of length 1: of inputs that are 1 wide, more goes than was meant.
+    Which axis did you want to lose?"""
+    return mix(energies_of(query, inputs, W_q, W_x, v), inputs)[None].squeeze()
 
 
 def overflows(query, inputs, W_q, W_x, v):
@@ -356,8 +362,8 @@ def batch_mistakes():
         return finish(batch_hidden(s, h, W_d, W_e) @ v, h, mask, lambda e: torch.softmax(e.flatten(), 0).view_as(e))
 
     def softmax_over_one_number(s, h, W_d, W_e, v, mask=None):
-        """The softmax ran over an axis with one energy only: a softmax of one number is 1, so all states were just
-        added up. The T energies of a sentence have to share."""
+        """Every state got the weight 1, so they were just added up: the softmax shared among other numbers, such as
+        one energy alone, or the hidden units of one token. Who are the T that have to share?"""
         return finish(batch_hidden(s, h, W_d, W_e) @ v, h, None, torch.ones_like)
 
     def no_softmax(s, h, W_d, W_e, v, mask=None):
@@ -380,6 +386,12 @@ def batch_mistakes():
         mask at all: is it None?"""
         return finish(batch_hidden(s, h, W_d, W_e) @ v, h, mask if mask else None)
 
+    def subtracts_true_and_false(s, h, W_d, W_e, v, mask=None):
+        """True and False cannot be subtracted from a number: torch refuses `1 - src_mask`. Which sign turns a mask
+        round? `~src_mask` is True at padding."""
+        energies = batch_hidden(s, h, W_d, W_e) @ v
+        return finish(energies if mask is None else energies + (1 - mask) * -1e9, h, None)
+
     def zero_times_infinity(s, h, W_d, W_e, v, mask=None):
         """The mask was multiplied by minus infinity and added. At real tokens that is zero times infinity, which is
         NaN. masked_fill or torch.where write minus infinity at padding alone."""
@@ -401,6 +413,25 @@ def batch_mistakes():
         be done to the energies before the softmax?"""
         weights = torch.softmax(batch_hidden(s, h, W_d, W_e) @ v, -1)
         return finish(weights if mask is None else weights * mask, h, None, lambda w: w)
+
+    def infinity_after_the_softmax(s, h, W_d, W_e, v, mask=None):
+        """The weights of padding became minus infinity, after the softmax. A weight that is to vanish is 0; which
+        number, and where, becomes a 0 through the softmax?"""
+        return finish(hide(torch.softmax(batch_hidden(s, h, W_d, W_e) @ v, -1), mask), h, None, lambda w: w)
+
+    def renormalises(s, h, W_d, W_e, v, mask=None):
+        """Padding was struck out after its exponentials had been taken, and the rest was divided by its sum. On paper
+        this is right. But where padding has a far larger energy, all real tokens round to zero, and 0 / 0 is NaN. What
+        if padding never took part?"""
+        weights = torch.softmax(batch_hidden(s, h, W_d, W_e) @ v, -1)
+        weights = weights if mask is None else weights * mask
+        return finish(weights / weights.sum(-1, keepdim=True), h, None, lambda w: w)
+
+    def not_negative_enough(s, h, W_d, W_e, v, mask=None):
+        """The energy of padding is a negative number, but not far enough down: where the real energies are lower
+        still, padding wins. Which number is below every energy that can occur?"""
+        energies = batch_hidden(s, h, W_d, W_e) @ v
+        return finish(energies if mask is None else energies.masked_fill(~mask, -100.0), h, None)
 
     def zero_for_minus_infinity(s, h, W_d, W_e, v, mask=None):
         """The energies of padding were set to zero. The exponential of zero is 1, so padding still gets weight. Which
@@ -486,6 +517,12 @@ def batch_mistakes():
         """The energies have the wrong sign: the tokens that fit worst got the largest weights."""
         return finish(-(batch_hidden(s, h, W_d, W_e) @ v), h, mask)
 
+    def one_number_subtracted_from_all(s, h, W_d, W_e, v, mask=None):
+        """The largest energy of the whole batch was subtracted before the exponential. A sentence far below it becomes
+        all zeros, and zero divided by zero is NaN. Whose largest energy should each sentence lose?"""
+        return finish(batch_hidden(s, h, W_d, W_e) @ v, h, mask,
+                      lambda e: torch.exp(e - e.max()) / torch.exp(e - e.max()).sum(-1, True))
+
     def overflows(s, h, W_d, W_e, v, mask=None):
         """With large energies the exponential becomes infinite, and infinity divided by infinity is NaN. Use
         torch.softmax, or subtract each sentence's largest energy first: that changes no weight."""
@@ -532,6 +569,8 @@ def other_masks(generator):
     return [Call(tuple(args)), Call((*args, None)), Call((*args, apart))]
 
 
+SATURATING = (torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]),  # every tanh becomes exactly 1 or -1
+              torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, -2.0]]))
 STAR = torch.tensor([[2.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
 EXERCISES = (
     Exercise(
@@ -550,16 +589,15 @@ EXERCISES = (
         sizes=((5, 2, 3, 4), (3, 6, 5, 2), (4, 4, 4, 4), (1, 3, 2, 4), (3, 2, 1, 4), (3, 2, 4, 1), (1, 1, 1, 1)),
         square_size=(5, 4, 4, 4),
         make=make,
-        extremes=((torch.tensor([0.0, 20.0]), torch.tensor([[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]]),
-                   torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
-                   torch.tensor([60.0, 60.0])),),
+        extremes=tuple((torch.tensor([0.0, 20.0]), torch.tensor([[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]]), *SATURATING,
+                        torch.tensor([0.5, high, 0.5])) for high in (600.0, -600.0)),
         mistakes=(mixes_projected_inputs, mixes_hidden_layers, no_tanh, tanh_after_v, tanh_before_the_matrices,
                   sigmoid_for_tanh, relu_for_tanh, product_of_projections, dot_of_projections,
                   difference_of_projections, query_has_no_say, query_not_projected, inputs_not_projected,
                   W_q_transposed, W_x_transposed, both_transposed, matrices_exchanged, v_forgotten, scaled, no_softmax,
                   sigmoid_weights, divides_by_the_sum, softmax_over_one_number, softmax_over_hidden_units,
                   softmax_before_v, returns_weights, returns_energies, no_sum, averages, takes_the_largest,
-                  takes_the_opposite, keeps_a_row_axis, overflows),
+                  takes_the_opposite, keeps_a_row_axis, squeezes_everything, overflows),
         properties=(
             ("A feature that is 1 in every input does not stay 1: the result is no weighted average.",
              weights_sum_to_one),
@@ -587,9 +625,15 @@ EXERCISES = (
                (1, 1, 1, 1, 1)),
         square_size=(2, 5, 4, 4, 4),
         make=make_batch,
-        extremes=((torch.tensor([[0.0, 20.0]]), torch.tensor([[[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]]]),
-                   torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]),
-                   torch.tensor([60.0, 60.0])),),
+        extremes=(
+            (torch.tensor([[0.0, 20.0], [0.0, -20.0]]),
+             torch.tensor([[[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]], [[40.0, 0.0], [0.0, -30.0], [-40.0, -2.0]]]),
+             *SATURATING, torch.tensor([0.5, 600.0, 0.5])),  # a sentence of energies near 600 and one near -600
+            (torch.tensor([[0.0, 20.0], [0.0, -20.0]]),
+             torch.tensor([[[40.0, -60.0], [90.0, -60.0], [0.0, 30.0]], [[40.0, 0.0], [90.0, -60.0], [-40.0, -2.0]]]),
+             *SATURATING, torch.tensor([500.0, 120000.0, 500.0]),  # real tokens near -120,000, padding at 120,000
+             torch.tensor([[True, True, False], [True, True, True]])),
+        ),
         calls=other_masks,
         properties=(
             ("The weights of a sentence do not sum to one.", weights_of_a_sentence_sum_to_one),

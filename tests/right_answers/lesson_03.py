@@ -73,14 +73,21 @@ def functional(s, h, W_d, W_e, v, mask=None):
     return (weights.unsqueeze(-1) * h).sum(dim=1), weights
 
 
-def renormalised(s, h, W_d, W_e, v, mask=None):
-    """The exponentials of padding are struck out, and the rest is divided by what is left."""
+def exponentials_by_hand(s, h, W_d, W_e, v, mask=None):
+    """From each real energy the largest real one is subtracted; exponentials by hand, and none for padding."""
     energies = torch.tanh((s @ W_d).unsqueeze(1) + h @ W_e) @ v
-    exponentials = torch.exp(energies - energies.amax(1, keepdim=True))
-    if mask is not None:
-        exponentials = exponentials * mask
+    real = torch.ones_like(energies, dtype=torch.bool) if mask is None else mask
+    largest = energies.masked_fill(~real, -torch.inf).amax(1, keepdim=True)
+    exponentials = torch.exp((energies - largest).masked_fill(~real, -torch.inf))
     weights = exponentials / exponentials.sum(1, keepdim=True)
     return (weights[:, None] @ h).squeeze(1), weights
+
+
+def log_sum_exp(s, h, W_d, W_e, v, mask=None):
+    energies = torch.tanh((s @ W_d).unsqueeze(1) + h @ W_e) @ v
+    energies = energies if mask is None else energies.where(mask, torch.finfo(energies.dtype).min)
+    weights = torch.exp(energies - energies.logsumexp(1, keepdim=True))
+    return (weights[..., None] * h).sum(1), weights
 
 
 def built_in(s, h, W_d, W_e, v, mask=None):
@@ -109,7 +116,8 @@ RIGHT_ANSWERS = {
         "padding cut out": padding_cut_out,
         "einsum": einsums,
         "functional": functional,
-        "renormalised": renormalised,
+        "exponentials by hand": exponentials_by_hand,
+        "log-sum-exp": log_sum_exp,
         "built-in": built_in,
     },
 }
