@@ -151,7 +151,7 @@ def divides_by_the_sum(query, inputs, W_q, W_x, v):
     return energies / energies.sum() @ inputs
 
 
-def softmax_over_one_number(query, inputs, W_q, W_x, v):
+def every_weight_is_one(query, inputs, W_q, W_x, v):
     """Every input got the weight 1, so they were just added up: the softmax shared among other numbers, such as one
     energy alone, or the hidden units of one input. Who are the N that have to share?"""
     return torch.softmax(energies_of(query, inputs, W_q, W_x, v)[:, None], -1)[:, 0] @ inputs
@@ -361,7 +361,7 @@ def batch_mistakes():
         """One softmax was taken over all tokens of all sentences. The weights of each sentence have to sum to one."""
         return finish(batch_hidden(s, h, W_d, W_e) @ v, h, mask, lambda e: torch.softmax(e.flatten(), 0).view_as(e))
 
-    def softmax_over_one_number(s, h, W_d, W_e, v, mask=None):
+    def every_weight_is_one(s, h, W_d, W_e, v, mask=None):
         """Every state got the weight 1, so they were just added up: the softmax shared among other numbers, such as
         one energy alone, or the hidden units of one token. Who are the T that have to share?"""
         return finish(batch_hidden(s, h, W_d, W_e) @ v, h, None, torch.ones_like)
@@ -595,7 +595,7 @@ EXERCISES = (
                   sigmoid_for_tanh, relu_for_tanh, product_of_projections, dot_of_projections,
                   difference_of_projections, query_has_no_say, query_not_projected, inputs_not_projected,
                   W_q_transposed, W_x_transposed, both_transposed, matrices_exchanged, v_forgotten, scaled, no_softmax,
-                  sigmoid_weights, divides_by_the_sum, softmax_over_one_number, softmax_over_hidden_units,
+                  sigmoid_weights, divides_by_the_sum, every_weight_is_one, softmax_over_hidden_units,
                   softmax_before_v, returns_weights, returns_energies, no_sum, averages, takes_the_largest,
                   takes_the_opposite, keeps_a_row_axis, squeezes_everything, overflows),
         properties=(

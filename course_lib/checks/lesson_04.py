@@ -53,8 +53,8 @@ def mistakes_with(scale):
         return scores / scores.sum() @ inputs
 
     def wrong_axis(query, inputs):
-        """The softmax ran over the wrong axis, where there is one score only: a softmax of one number is 1, so
-        the inputs were just added up."""
+        """Every input got the weight 1, so they were just added up: the softmax ran along another axis than that of
+        the N scores. How many numbers does your softmax see at once, and whose are they?"""
         return torch.softmax(scores_of(query, inputs)[:, None], -1)[:, 0] @ inputs
 
     def softmax_over_features(query, inputs):
@@ -98,6 +98,11 @@ def mistakes_with(scale):
         """The result is a matrix with one row, (1, D). A vector (D,) is asked for."""
         return (torch.softmax(scores_of(query, inputs), 0) @ inputs)[None]
 
+    def squeezes_everything(query, inputs):
+        """squeeze() without an axis takes away every axis of length 1: of inputs that are 1 wide, more goes than was
+        meant. Which axis did you want to lose?"""
+        return (torch.softmax(scores_of(query, inputs), 0) @ inputs)[None].squeeze()
+
     def ignores_the_query(query, inputs):
         """The inputs were scored by themselves: the result is the same whatever the query asks."""
         return torch.softmax(inputs.sum(-1) / scale(query.shape[0]), 0) @ inputs
@@ -110,7 +115,7 @@ def mistakes_with(scale):
 
     return (cosine, distance, no_softmax, sigmoid, divides_by_the_sum, wrong_axis, softmax_over_features,
             returns_weights, returns_scores, no_sum, averages, takes_the_largest, takes_the_opposite, adds_the_query,
-            mixes_the_query, keeps_a_row_axis, ignores_the_query, overflows)
+            mixes_the_query, keeps_a_row_axis, squeezes_everything, ignores_the_query, overflows)
 
 
 def scaled(query, inputs):
@@ -135,6 +140,12 @@ def scale_by_n(query, inputs):
     return torch_attention(query, inputs, len(inputs) ** -0.5)
 
 
+def half_of_d(query, inputs):
+    """The scores were divided by D / 2: `len(query)**1/2` is a half of len(query), since a power comes before a
+    division. How does the exponent stay in one piece?"""
+    return torch_attention(query, inputs, 2 / query.shape[0])
+
+
 def multiplies(query, inputs):
     """The scores were multiplied by √D, which makes a large spread larger still. They have to be divided."""
     return torch_attention(query, inputs, query.shape[0] ** 0.5)
@@ -152,7 +163,8 @@ def scales_the_weights(query, inputs):
 
 
 def scales_twice(query, inputs):
-    """The scores were scaled and the result was divided by √D once more. Once, before the softmax, is enough."""
+    """The weights are right, but every number of the result is √D times too small. Was it divided once more, or were
+    the inputs made smaller for the scores, and then mixed as well?"""
     return by_root_d(query, inputs) / query.shape[0] ** 0.5
 
 
@@ -212,7 +224,7 @@ SHARED = dict(
     sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
     square_size=(5, 4),
     make=make,
-    extremes=(example([60.0, 0.0, 20.0, 0.0], [[40.0, 1.0, 0.0, 2.0], [40.0, 5.0, 0.0, 3.0], [0.0, 9.0, 30.0, 4.0]]),),
+    extremes=(example([60.0, 0.0, 20.0, 0.0], [[0.0, 9.0, 30.0, 4.0], [40.0, 1.0, 0.0, 2.0], [40.0, 5.0, 0.0, 3.0]]),),
     properties=PROPERTIES,
 )
 # --- is_version_2 -----------------------------------------------------------------------------------------------
@@ -233,6 +245,15 @@ def one_at_a_time(query, inputs):
     return sum(w * x for w, x in zip(e, inputs, strict=True)) / sum(e)
 
 
+def exponentials(scores):
+    return torch.exp(scores - scores.max())
+
+
+def of_unit_vectors(query, inputs):
+    scores = F.normalize(inputs, dim=1) @ F.normalize(query, dim=0)
+    return torch.softmax(scores / len(query) ** 0.5, 0) @ inputs
+
+
 def with_scores(of_scores):
     return lambda query, inputs: of_scores(inputs @ query, *inputs.shape) @ inputs
 
@@ -247,6 +268,13 @@ NOT_VERSION_2 = {
     "all alike": with_scores(lambda s, N, D: torch.full_like(s, 1 / N)),
     "the best one": with_scores(lambda s, N, D: (torch.arange(N, device=s.device) == s.argmax()).to(s.dtype)),
     "a sum": with_scores(lambda s, N, D: N * torch.softmax(s / D**0.5, 0)),
+    "always by 8": with_scores(lambda s, N, D: torch.softmax(s / 8, 0)),
+    "cosine": of_unit_vectors,
+    "a little less": with_scores(lambda s, N, D: exponentials(s / D**0.5) / (exponentials(s / D**0.5).sum() + 0.03)),
+    "channels turned round": lambda query, inputs: version_2(query, inputs).roll(1),
+    "one channel": lambda query, inputs: torch.where(torch.arange(len(query)) < 1, version_2(query, inputs),
+                                                     2 * version_2(query, inputs) + 1),
+    "not a number": lambda query, inputs: version_2(query, inputs) * float("nan"),
 }
 LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["no scale"], scales_both,
                    NOT_VERSION_2["by the root of N"], version_2, *list(NOT_VERSION_2.values())[:2],
@@ -254,11 +282,21 @@ LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["n
 INNOCENT = {"A", "D", "F"}
 
 
-def agrees(attend, N, D, strength=3.0, wanted=version_2):
-    """Does it give what version 2 gives, for one random query and N random inputs?"""
+def some_vectors(N, D, strength):
     generator = torch.Generator().manual_seed(N + 10 * D)
-    query, inputs = strength * torch.randn(D, generator=generator), torch.randn(N, D, generator=generator)
-    return torch.allclose(attend(query, inputs), wanted(query, inputs), atol=1e-4)
+    return strength * torch.randn(D, generator=generator), torch.randn(N, D, generator=generator)
+
+
+def agrees(attend, N, D, strength=3.0, wanted=version_2, atol=1e-4):
+    """Does it give what version 2 gives, for one random query and N random inputs?"""
+    query, inputs = some_vectors(N, D, strength)
+    return torch.allclose(attend(query, inputs), wanted(query, inputs), atol=atol)
+
+
+def difference(attend):
+    """By how much does it miss what version 2 gives, number by number?"""
+    query, inputs = some_vectors(5, 3, 1.0)
+    return attend(query, inputs) - version_2(query, inputs)
 
 
 def only_the_shape(attend):
@@ -311,6 +349,50 @@ def width_one(attend):
     return agrees(attend, 5, 1)
 
 
+def width_sixty_four(attend):
+    """Your inputs are 64 wide, and the root of 64 is 8. Who always divides by 8 is right there, and there only: which
+    width would show it?"""
+    return agrees(attend, 5, 64, strength=1.0)
+
+
+def unit_vectors(attend):
+    """All your vectors have length one. Who brings them to length one first goes unnoticed: which query, which inputs
+    would show it?"""
+    query, inputs = some_vectors(5, 3, 1.0)
+    query, inputs = F.normalize(query, dim=0), F.normalize(inputs, dim=1)
+    return torch.allclose(attend(query, inputs), version_2(query, inputs), atol=1e-5)
+
+
+def too_forgiving(attend):
+    """Your test forgives too much: weights that sum to a little less than one pass for rounding. By how much do two
+    right ways to add up differ?"""
+    return agrees(attend, 5, 3, strength=0.5, atol=0.02)
+
+
+def far_too_forgiving(attend):
+    """Your test forgives far too much: a division by 2 passes where it should be by √3. By how much do two right ways
+    to add up differ?"""
+    return agrees(attend, 5, 3, strength=0.5, atol=0.1)
+
+
+def one_number_is_enough(attend):
+    """One right number is enough for your test: it lets someone through who is right in one channel only. How many
+    numbers does a result have, and how many of them must fit (`any`, `all`)?"""
+    return abs(difference(attend)[0].item()) < 1e-4
+
+
+def numbers_added_up(attend):
+    """You compare one number that the whole result gives, its sum or its length. The same numbers in another order give
+    the same. Which number belongs to which?"""
+    return abs(difference(attend).sum().item()) < 1e-4
+
+
+def takes_nan_for_right(attend):
+    """Your test takes NaN for right. Every comparison with NaN is False, so no difference is ever "too large". Can you
+    ask the other way round, whether all differences are small?"""
+    return not bool((difference(attend).abs() > 1e-4).any())
+
+
 def a_loud_query(attend):
     """The scores of your example are so far apart that the best input gets all the weight, whatever the scale. How
     near to each other must scores be for the scale to show?"""
@@ -352,8 +434,8 @@ EXERCISES = (
         asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
         verified=attention.scaled_dot_product_attention_single,
         oracle=by_root_d,
-        mistakes=(no_scale, scale_by_d, scale_by_n, multiplies, fourth_root, scales_the_weights, scales_twice,
-                  standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
+        mistakes=(no_scale, scale_by_d, scale_by_n, half_of_d, multiplies, fourth_root, scales_the_weights,
+                  scales_twice, standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
         **SHARED,
     ),
     Exercise(
@@ -367,7 +449,8 @@ EXERCISES = (
         sizes=tuple((i,) for i in range(5, len(LINED_UP))),
         make=lambda generator, i: (LINED_UP[i],),
         mistakes=(only_the_shape, accuses_everybody, a_single_input, a_query_of_zeros, the_weights_sum_to_one,
-                  as_many_inputs_as_channels, width_four, width_one, a_loud_query, version_1_for_version_2, every_bit,
-                  raises_instead),
+                  as_many_inputs_as_channels, width_four, width_one, width_sixty_four, unit_vectors, too_forgiving,
+                  far_too_forgiving, one_number_is_enough, numbers_added_up, takes_nan_for_right, a_loud_query,
+                  version_1_for_version_2, every_bit, raises_instead),
     ),
 )
