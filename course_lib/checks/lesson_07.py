@@ -108,6 +108,12 @@ def one_too_small(T):
     return square(T - 1).tril()
 
 
+def squeezes_all_of_it(T):
+    """squeeze() takes away every axis of length 1: for a single token nothing is left of (1, 1). T tokens need
+    (T, T), for T = 1 as well: what is squeeze() here for?"""
+    return square(T).tril().squeeze()
+
+
 def hard_coded_size(T):
     """The size does not follow T: it is always 5. Will your line work for any number of tokens?"""
     return square(5).tril()
@@ -195,6 +201,12 @@ def inverted_with_infinity(query, key, value, mask=None):
     return filled_with(-INF, query, key, value, None if mask is None else ~mask)
 
 
+def inverted_for_torch(query, key, value, mask=None):
+    """The mask was turned round for torch's own attention: the allowed keys were hidden. Does True in its attn_mask
+    mean "may attend", as here, or the opposite?"""
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=None if mask is None else ~mask)
+
+
 def zero_score(query, key, value, mask=None):
     """A masked score became 0, whether it was set to 0 or multiplied by the mask. A score of 0 is not a weight of 0:
     what is the exponential of 0?"""
@@ -234,6 +246,12 @@ def plus_infinity(query, key, value, mask=None):
     return filled_with(INF, query, key, value, mask)
 
 
+def infinity_after_the_softmax(query, key, value, mask=None):
+    """Masked weights became -inf, after the softmax, and -inf times a value is infinite, or NaN where the value is 0.
+    Where must the mask act, so that the weight of a hidden key is 0?"""
+    return hide(weights_of(query, key, None), mask, -INF) @ value
+
+
 def large_positive(query, key, value, mask=None):
     """A masked score became a large positive number, so the hidden keys took all the weight. In which direction does a
     score have to go for its weight to vanish?"""
@@ -251,6 +269,13 @@ def zero_times_infinity(query, key, value, mask=None):
     Choose between two values instead of multiplying."""
     return (weights_of(query, key, None) if mask is None else
             torch.softmax(scores_of(query, key) + (~mask).to(query.dtype) * -INF, -1)) @ value
+
+
+def subtracts_true_and_false(query, key, value, mask=None):
+    """True and False cannot be subtracted from a number: torch refuses `1 - mask`. Which sign turns a mask round, and
+    which function fills a number in where that is True?"""
+    scores = scores_of(query, key)
+    return torch.softmax(scores if mask is None else scores + (1 - mask) * -1e9, -1) @ value
 
 
 def adds_the_mask(query, key, value, mask=None):
@@ -304,6 +329,13 @@ def always_causal(query, key, value, mask=None):
     return weights_of(query, key, causal if mask is None else mask & causal) @ value
 
 
+def causal_without_a_mask(query, key, value, mask=None):
+    """Without a mask the future was hidden. Only a mask decides who sees whom: how many keys may a query attend to
+    where mask is None?"""
+    causal = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
+    return weights_of(query, key, causal if mask is None else mask) @ value
+
+
 def causal_instead(query, key, value, mask=None):
     """Where a mask is given, a causal one was used in its place. The mask that is handed over need not be causal."""
     Tq, Tk = query.shape[-2], key.shape[-2]
@@ -346,6 +378,12 @@ def scale_by_d(query, key, value, mask=None):
     """The scores were divided by d, or twice by √d, which is the same. By which factor does the standard deviation of
     a dot product grow with d?"""
     return weights_of(query, key, mask, power=1.0) @ value
+
+
+def half_of_d(query, key, value, mask=None):
+    """The scores were divided by d / 2: `d**1/2` is a half of d, since a power comes before a division. How does the
+    exponent stay in one piece?"""
+    return scaled_by(query.shape[-1] ** 2 / 4, query, key, value, mask)
 
 
 def multiplies(query, key, value, mask=None):
@@ -419,6 +457,14 @@ def overflows(query, key, value, mask=None):
     return weights / weights.sum(-1, keepdim=True) @ value
 
 
+def one_number_subtracted_from_all(query, key, value, mask=None):
+    """The largest score of the whole table was subtracted before the exponential. A row far below it becomes all zeros,
+    and zero divided by zero is NaN. Whose largest score should each row lose?"""
+    scores = hide(scores_of(query, key), mask)
+    weights = torch.exp(scores - scores.max())
+    return weights / weights.sum(-1, keepdim=True) @ value
+
+
 def takes_the_largest(query, key, value, mask=None):
     """Only the allowed key with the largest score was kept. Softmax lets every allowed key count, each by its share."""
     best = hide(scores_of(query, key), mask).argmax(-1)
@@ -465,6 +511,12 @@ def sums_the_queries(query, key, value, mask=None):
     return (weights_of(query, key, mask) @ value).sum(-2)
 
 
+def squeezes_everything(query, key, value, mask=None):
+    """squeeze() without an axis takes away every axis of length 1: a batch of one sentence loses its batch axis. Which
+    axis did you want to lose?"""
+    return (weights_of(query, key, mask) @ value).squeeze()
+
+
 def mixed_mask(generator, *shape):
     """A random mask with True and False in every row and, where it is square, in every column."""
     *_, rows, columns = shape
@@ -482,6 +534,12 @@ def make(generator, B, Tq, Tk, d, dv, mask_shape):
     if mask_shape == "open":
         return query, key, value, torch.ones(1, 1, Tk, dtype=torch.bool)
     return query, key, value, mixed_mask(generator, *mask_shape)
+
+
+def other_masks(generator):
+    """A mask of one row for all queries of all sentences, and queries that may attend to nothing."""
+    *args, mask = make(generator, 2, 3, 5, 7, 4, (1, 5))
+    return [Call((*args, mask[0]), "a mask of shape (Tk,)"), *empty_rows(generator)]
 
 
 def empty_rows(generator):
@@ -652,6 +710,12 @@ def extra_axis(lengths, max_len=None):
     return (places(lengths, max_len) < lengths[:, None])[:, None]
 
 
+def squeezes_the_mask(lengths, max_len=None):
+    """squeeze() takes away every axis of length 1: a batch of one sentence loses its batch axis. (B, T) is asked for,
+    for B = 1 as well: what is squeeze() here for?"""
+    return (places(lengths, max_len) < lengths[:, None]).squeeze()
+
+
 def longest_for_all(lengths, max_len=None):
     """Every sentence was taken to be as long as the longest. Each has a length of its own."""
     return (places(lengths, max_len) < lengths.max()).expand(len(lengths), -1).clone()
@@ -711,6 +775,12 @@ def no_middle_axis(ids, pad_id=0):
     """The shape is (B, T). Beside scores (B, Tq, Tk) it would line up as (Tq, Tk): B taken for the queries. Which axis
     is missing, and where?"""
     return real(ids, pad_id)
+
+
+def squeezes_the_ids(ids, pad_id=0):
+    """squeeze() takes away every axis of length 1, the middle one that was asked for among them. Which axes have to be
+    there in (B, 1, T), however long they are?"""
+    return real(ids, pad_id)[:, None].squeeze()
 
 
 def axis_at_the_end(ids, pad_id=0):
@@ -1004,12 +1074,12 @@ EXERCISES = (
         verified=masks.causal_mask,
         oracle=torch_causal_mask,
         examples=((3,), (4,)),
-        sizes=((7,), (5,), (2,), (1,)),
+        sizes=((7,), (5,), (2,), (1,), (129,)),
         make=lambda generator, T: (T,),
         calls=asked_twice,
         mistakes=(strict_lower, one_ahead, upper_triangle, inverted, everything_allowed, nothing_allowed, only_itself,
                   all_but_itself, two_tokens_only, both_neighbours, mirrored, upside_down, one_row, batch_axis,
-                  one_too_large, one_too_small, hard_coded_size, kept),
+                  one_too_large, one_too_small, squeezes_all_of_it, hard_coded_size, kept),
         properties=(
             ("A token does not see itself.", sees_itself),
             ("A token sees one that comes after it.", hides_the_future),
@@ -1027,27 +1097,30 @@ EXERCISES = (
         examples=((*EXAMPLE, None), (*EXAMPLE, torch.tensor([[True, False, True], [False, True, True]]))),
         sizes=((2, 3, 5, 7, 4, (2, 3, 5)), (3, 2, 4, 5, 6, (3, 1, 4)), (2, 4, 3, 5, 1, (4, 3)),
                (3, 5, 2, 6, 4, (1, 1, 2)), (2, 5, 3, 4, 6, None), (4, 2, 3, 5, 6, "open"), (3, 3, 3, 3, 3, (3, 3)),
-               (3, 3, 3, 3, 3, (3, 3, 3)), (1, 1, 1, 1, 1, None)),
+               (3, 3, 3, 3, 3, (3, 3, 3)), (1, 1, 1, 1, 1, None), (1, 1, 1, 1, 1, "open")),
         square_size=(2, 3, 5, 4, 6, (2, 3, 5)),
         make=make,
         extremes=(
             far_apart([[40.0, 0.0, 0.0, 2.0]], [[0.0, 0, 0, 1], [40.0, 0, 1, 0], [0.0, 1, 0, 0]],
                       [[True, False, True]]),  # a hidden key with by far the largest score
-            far_apart([[300.0, 0.0, 0.0, 2.0]], [[-256.0, 0, 0, 1], [20.0, 0, 1, 0], [-256.0, 1, 0, 0]],
-                      [[True, False, True]]),  # allowed scores near -38,400
-            far_apart([[60.0, 0.0, 0.0, 0.0]], [[40.0, 0, 0, 0], [-20.0, 0, 1, 0], [40.0, 1, 0, 0]],
-                      [[True, False, True]]),  # allowed scores of 1,200
+            far_apart([[1024.0, 0.0, 0.0, 2.0]], [[-256.0, 0, 0, 1], [128.0, 0, 1, 0], [-258.0, 1, 0, 0]],
+                      [[True, False, True]]),  # allowed scores near -131,000, where one wins outright
+            far_apart([[60.0, 0.0, 0.0, 2.0], [-60.0, 0.0, 0.0, 2.0]],
+                      [[40.0, 0, 0, 0], [20.0, 0, 1, 0], [40.0, 1, 0, -1]],
+                      [[True, False, True], [True, True, True]]),  # one query near 1,200, one far below
         ),
-        calls=empty_rows,
-        mistakes=(ignores_mask, inverted_mask, inverted_with_infinity, zero_score, after_the_softmax, renormalises,
-                  renormalises_with_epsilon, softmax_twice, plus_infinity, large_positive, not_negative_enough,
-                  zero_times_infinity, adds_the_mask, nan_on_an_empty_row, nan_in_the_gradient, transposed_mask,
-                  adds_a_head_axis, first_mask_for_all, first_row_for_all, always_causal, causal_instead, needs_a_mask,
-                  asks_whether_a_mask_is_true, turns_all_axes, no_transpose, no_scale, scale_by_d, multiplies,
-                  scale_by_dv, scale_by_number_of_keys, scale_by_number_of_queries, hard_coded_8, scales_the_weights,
-                  softmax_over_queries, softmax_over_the_batch, softmax_over_everything, no_softmax, sigmoid, overflows,
+        calls=other_masks,
+        mistakes=(ignores_mask, inverted_mask, inverted_with_infinity, inverted_for_torch, zero_score,
+                  after_the_softmax, renormalises, renormalises_with_epsilon, softmax_twice, plus_infinity,
+                  infinity_after_the_softmax, large_positive, not_negative_enough, zero_times_infinity,
+                  subtracts_true_and_false, adds_the_mask, nan_on_an_empty_row, nan_in_the_gradient, transposed_mask,
+                  adds_a_head_axis, first_mask_for_all, first_row_for_all, always_causal, causal_without_a_mask,
+                  causal_instead, needs_a_mask, asks_whether_a_mask_is_true, turns_all_axes, no_transpose, no_scale,
+                  scale_by_d, half_of_d, multiplies, scale_by_dv, scale_by_number_of_keys, scale_by_number_of_queries,
+                  hard_coded_8, scales_the_weights, softmax_over_queries, softmax_over_the_batch,
+                  softmax_over_everything, no_softmax, sigmoid, overflows, one_number_subtracted_from_all,
                   takes_the_largest, averages, returns_weights, returns_scores, mixes_the_keys, adds_the_query,
-                  first_sentence_s_keys, first_sentence_s_values, sums_the_queries),
+                  first_sentence_s_keys, first_sentence_s_values, sums_the_queries, squeezes_everything),
         properties=(
             ("What a masked key and its value hold changes the result.", a_masked_key_has_no_influence),
             ("A mask that hides nothing changes the result.", an_open_mask_is_no_mask),
@@ -1065,15 +1138,16 @@ EXERCISES = (
         verified=masks.padding_mask,
         oracle=torch_padding_mask,
         examples=((torch.tensor([3, 5, 1, 2]), None), (torch.tensor([2, 1]), 5)),
-        sizes=((4, 7, None), (3, 5, 8), (5, 4, 4), (3, 3, None), (3, 3, 3), (1, 4, None), (1, 1, None), (2, 1, 3)),
+        sizes=((4, 7, None), (3, 5, 8), (5, 4, 4), (3, 3, None), (3, 3, 3), (1, 4, None), (1, 1, None), (2, 1, 3),
+               (2, 1100, None)),
         make=make_lengths,
         calls=lambda generator: [Call((torch.tensor([3, 0, 2]), 4), "an empty sentence"),
                                  Call((torch.tensor([3, 1]), 4), "on a GPU with max_len", on_gpu=True)],
         mistakes=(true_at_padding, padding_on_the_left, one_too_many, one_too_few, all_but_the_first, last_token_only,
                   first_padding_only, ignores_max_len, one_column_too_many, wide_as_the_sum, wide_as_the_shortest,
                   wide_as_the_first, wide_as_the_last, wide_as_the_batch, columns_are_sentences,
-                  compared_without_a_column, extra_axis, longest_for_all, everything_real, one_row_for_all,
-                  needs_max_len),
+                  compared_without_a_column, extra_axis, squeezes_the_mask, longest_for_all, everything_real,
+                  one_row_for_all, needs_max_len),
         properties=(
             ("The width is not max_len.", width_is_max_len),
             ("Row b does not hold lengths[b] times True.", rows_have_their_lengths),
@@ -1090,10 +1164,10 @@ EXERCISES = (
         examples=((torch.tensor([[5, 3, 8, 0], [4, 0, 0, 0]]), 0), (torch.tensor([[7, 7, 0, 9], [3, 8, 7, 7]]), 7)),
         sizes=((3, 6, 4), (5, 2, 2), (4, 4, 3), (1, 3, 5), (2, 1, 1), (1, 1, 1)),
         make=make_ids,
-        mistakes=(marks_the_padding, no_middle_axis, axis_at_the_end, axis_in_front, two_new_axes, pairs_of_real_tokens,
-                  repeated_for_each_query, always_zero, larger_than, not_below, smaller_than, counted_from_the_left,
-                  causal_as_well, one_sentence_for_all, first_sentence_for_all, nothing_is_padding,
-                  one_for_each_sentence, flattened, in_position_order),
+        mistakes=(marks_the_padding, no_middle_axis, squeezes_the_ids, axis_at_the_end, axis_in_front, two_new_axes,
+                  pairs_of_real_tokens, repeated_for_each_query, always_zero, larger_than, not_below, smaller_than,
+                  counted_from_the_left, causal_as_well, one_sentence_for_all, first_sentence_for_all,
+                  nothing_is_padding, one_for_each_sentence, flattened, in_position_order),
         properties=(
             ("The shape is not (B, 1, T).", middle_axis_is_one),
             ("Whether a token counts as real depends on where it stands.", a_token_is_judged_by_itself),

@@ -68,6 +68,13 @@ def in_place_on_its_own(q, k, v, mask=None):
     return s.softmax(-1) @ v
 
 
+def log_sum_exp(q, k, v, mask=None):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        s = s.masked_fill(~mask, -1e30)
+    return torch.exp(s - torch.logsumexp(s, -1, keepdim=True)) @ v
+
+
 def built_in(q, k, v, mask=None):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
@@ -82,6 +89,14 @@ def causal_by_loop(T):
     mask = torch.zeros(T, T, dtype=torch.bool)
     for i in range(T):
         mask[i, : i + 1] = True
+    return mask
+
+
+def causal_entry_by_entry(T):
+    mask = torch.zeros(T, T).bool()
+    for i in range(T):
+        for j in range(T):
+            mask[i, j] = j <= i
     return mask
 
 
@@ -127,6 +142,7 @@ def ids_by_loop(ids, pad_id=0):
 RIGHT_ANSWERS = {
     "causal_mask": {
         "loop": causal_by_loop,
+        "entry by entry": causal_entry_by_entry,
         "comparison": lambda T: torch.arange(T)[:, None] >= torch.arange(T),
         "not above": lambda T: ~torch.triu(torch.ones(T, T), diagonal=1).bool(),
         "numbers turned to bool": lambda T: torch.tril(torch.ones(T, T)) == 1,
@@ -143,6 +159,7 @@ RIGHT_ANSWERS = {
         "additive -1e9": additive_number,
         "exponentials by hand": exponentials_by_hand,
         "in place on its own scores": in_place_on_its_own,
+        "log-sum-exp": log_sum_exp,
         "built-in": built_in,
         "built-in with a head axis": built_in_with_heads,
     },
