@@ -897,16 +897,25 @@ def make_ids(generator, B, T, pad_id):
 # --- hides_the_future -------------------------------------------------------------------------------------------
 
 
-def with_mask(may_see):
-    """Self-attention of x, where place i may see place j if may_see(i, j)."""
+def cosines(x):
+    """Scores between -1 and 1: however wide or large x is, every place has weight, and every leak shows."""
+    return F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).T
+
+
+def with_mask(may_see, hidden=-INF):
+    """Self-attention of x, where place i may see place j if may_see(i, j); the other scores become `hidden`."""
 
     def attend(x):
-        T, D = x.shape
-        i, j = torch.arange(T, device=x.device)[:, None], torch.arange(T, device=x.device)
-        scores = (x @ x.T / D**0.5).masked_fill(~may_see(i, j), -torch.inf)
+        places = torch.arange(len(x))
+        scores = cosines(x).masked_fill(~may_see(places[:, None], places), hidden)
         return torch.softmax(scores, -1) @ x
 
     return attend
+
+
+def causal(x):
+    scores = (x @ x.T / x.shape[1] ** 0.5).masked_fill(~square(len(x)).tril(), -INF)
+    return torch.softmax(scores, -1) @ x
 
 
 def prefix_by_prefix(x):
@@ -914,12 +923,12 @@ def prefix_by_prefix(x):
 
 
 def masked_too_late(x):
-    return torch.tril(torch.softmax(x @ x.T, -1)) @ x
+    return torch.tril(torch.softmax(cosines(x), -1)) @ x
 
 
 def told_the_length(x):
-    scores = (x @ x.T / len(x) ** 0.5).masked_fill(~torch.ones(len(x), len(x), dtype=torch.bool).tril(), -torch.inf)
-    return torch.softmax(scores, -1) @ x
+    scores = cosines(x) / len(x) ** 0.5
+    return torch.softmax(scores.masked_fill(~square(len(x)).tril(), -INF), -1) @ x
 
 
 def centred_over_time(x):
@@ -927,7 +936,7 @@ def centred_over_time(x):
 
 
 KEEPS_THE_FUTURE = {
-    "causal": with_mask(lambda i, j: j <= i),
+    "causal": causal,
     "prefix by prefix": prefix_by_prefix,
     "running mean": lambda x: x.cumsum(0) / torch.arange(1, len(x) + 1)[:, None],
     "itself alone": lambda x: 2 * x,
@@ -943,6 +952,10 @@ LEAKS = {
     "at one place": with_mask(lambda i, j: (j <= i) | ((i == 2) & (j == 3))),
     "centred": centred_over_time,
     "length": told_the_length,
+    "from the first place": with_mask(lambda i, j: (j <= i) | ((i == 0) & (j == 1))),
+    "from the fourth place": with_mask(lambda i, j: (j <= i) | ((i == 3) & (j == 4))),
+    "skips three": with_mask(lambda i, j: (j <= i) | (j == i + 4)),
+    "a little": with_mask(lambda i, j: j <= i, hidden=-5.0),
 }
 IN_LINE = line_up(LEAKS["masked too late"], KEEPS_THE_FUTURE["causal"], LEAKS["centred"],
                   KEEPS_THE_FUTURE["running mean"], LEAKS["in pairs"], KEEPS_THE_FUTURE["prefix by prefix"],
@@ -958,6 +971,12 @@ def some_tokens(T=6):
 def same_before(attend, x, other, rows):
     """Are the rows of both results the same?"""
     return torch.allclose(attend(x)[rows], attend(other)[rows], atol=1e-5)
+
+
+def same_beginnings(attend, T, lengths, all_or_any=all, atol=1e-5):
+    """Does the sentence begin with the results of its beginnings alone?"""
+    x = some_tokens(T)
+    return all_or_any(torch.allclose(attend(x[:n]), attend(x)[:n], atol=atol) for n in lengths)
 
 
 def changed(x, *places):
@@ -997,6 +1016,43 @@ def two_tokens(attend):
     be?"""
     x = some_tokens(2)
     return same_before(attend, x, changed(x, 1), [0])
+
+
+def four_tokens(attend):
+    """Your sentence has four tokens. A leak may begin at a later token, or reach further than that. How long should a
+    sentence be?"""
+    return same_beginnings(attend, 4, range(1, 5))
+
+
+def one_beginning(attend):
+    """You look at one beginning of the sentence only. Who looks across another place goes unnoticed. After how many
+    tokens can the future begin?"""
+    return same_beginnings(attend, 6, [3])
+
+
+def one_change_in_the_middle(attend):
+    """You change the second half of the sentence, once. Who looks ahead within one half goes unnoticed. After how many
+    tokens can the future begin?"""
+    x = some_tokens()
+    return same_before(attend, x, changed(x, 3, 4, 5), [0, 1, 2])
+
+
+def the_first_token_has_a_future_too(attend):
+    """The shortest beginning is missing from your test, the first token alone. Somebody lets just this one see the
+    next. Where does your range begin?"""
+    return same_beginnings(attend, 6, range(2, 7))
+
+
+def any_for_all(attend):
+    """It is enough for your test if one beginning comes out right: `any`. In how many of them may a token see its
+    future?"""
+    return same_beginnings(attend, 6, range(1, 6), any)
+
+
+def too_forgiving(attend):
+    """Your test forgives too much: a future that weighs a hundredth passes for rounding. How far apart are the same
+    numbers, worked out twice?"""
+    return same_beginnings(attend, 6, range(1, 7), atol=0.1)
 
 
 def four_tokens_and_a_new_last_one(attend):
@@ -1059,7 +1115,8 @@ OWN_TEST = Exercise(
     examples=tuple((suspect,) for suspect in IN_LINE[:5]),
     sizes=tuple((i,) for i in range(5, len(IN_LINE))),
     make=lambda generator, i: (IN_LINE[i],),
-    mistakes=(only_the_shape, accuses_everybody, the_first_row_only, a_row_in_the_middle, two_tokens,
+    mistakes=(only_the_shape, accuses_everybody, the_first_row_only, a_row_in_the_middle, two_tokens, four_tokens,
+              one_beginning, one_change_in_the_middle, the_first_token_has_a_future_too, any_for_all, too_forgiving,
               four_tokens_and_a_new_last_one, the_next_token_only, a_future_in_another_order,
               other_values_but_the_same_length, one_way_of_attending, the_past_must_matter, raises_instead),
 )
