@@ -146,6 +146,12 @@ def half_of_d(query, inputs):
     return torch_attention(query, inputs, 2 / query.shape[0])
 
 
+def twice_d(query, inputs):
+    """The scores were divided by D and then by 2: in `scores / D**1/2` the power comes first, and it is D ** 1. How does
+    the exponent stay in one piece?"""
+    return torch_attention(query, inputs, 1 / (2 * query.shape[0]))
+
+
 def multiplies(query, inputs):
     """The scores were multiplied by √D, which makes a large spread larger still. They have to be divided."""
     return torch_attention(query, inputs, query.shape[0] ** 0.5)
@@ -434,8 +440,8 @@ EXERCISES = (
         asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
         verified=attention.scaled_dot_product_attention_single,
         oracle=by_root_d,
-        mistakes=(no_scale, scale_by_d, scale_by_n, half_of_d, multiplies, fourth_root, scales_the_weights,
-                  scales_twice, standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
+        mistakes=(no_scale, scale_by_d, scale_by_n, half_of_d, twice_d, multiplies, fourth_root,
+                  scales_the_weights, scales_twice, standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
         **SHARED,
     ),
     Exercise(
