@@ -8,6 +8,20 @@ from course_lib import wires
 from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise, random_weights
 
+RARE = 1e-6  # of a few numbers none is ever dropped, and the rest grows by a factor that shows in float64
+
+
+def left_of_one(dropout):
+    """What dropout leaves of a 1. In train mode, 1.0 and RARE are all that is asked for."""
+    return {1.0: 0.0, RARE: 1 / (1 - RARE)}.get(dropout, 1.0)
+
+
+def hardly_dropped(*args, build, weights):
+    """In train mode, at a dropout so small that all stays and grows: how often dropout was used shows in the result."""
+    return Call(args, "dropout 0.000001 in train mode: nothing happens to be dropped, all is divided by 0.999999",
+                build=(*build, RARE), weights=weights, train=True).in_float64()
+
+
 # layer_norm
 
 
@@ -210,8 +224,11 @@ def mean_of_squares_minus_square(x, gamma, beta, eps=1e-5):
 
 
 def norm_arguments(generator, *shape):
+    """Where D is 1, the variance is 0 and eps alone decides: x is small there, or every rounding would be 300 times as
+    large."""
     D = shape[-1]
-    return (2 * torch.randn(shape, generator=generator) + 1, 0.5 + torch.rand(D, generator=generator),
+    x = (2 * torch.randn(shape, generator=generator) + 1) * (0.01 if D == 1 else 1.0)
+    return (x, 0.5 + torch.rand(D, generator=generator),
             torch.randn(D, generator=generator))
 
 
@@ -258,9 +275,10 @@ LAYER_NORM = Exercise(
         norm_example([[[0.0, 4.0, 8.0], [3.0, 1.0, 1.0]], [[2.0, 5.0, 0.0], [1.0, 6.0, 2.0]]],
                      [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]),
         norm_example([0.0, 0.0, 4.0, 8.0], [1.0, 2.0, 1.0, 0.5], [0.0, 1.0, 2.0, 0.0]),
-        norm_example([[1.0, 3.0, 8.0, 0.0], [5.0, 5.0, 5.0, 5.0]], [1.0, 2.0, 3.0, 1.0], [0.0, 1.0, -1.0, 2.0]),
+        norm_example([[1.0, 3.0, 8.0, 0.0], [0.0, 0.0, 0.0, 0.0]], [1.0, 2.0, 3.0, 1.0], [0.0, 1.0, -1.0, 2.0]),
         norm_example([[0.001, 0.003, 0.008]], [1.0, 1.0, 2.0], [0.0, 1.0, 0.0]),
         norm_example([[1.0, 3.0, 8.0]], [1.0, 2.0, 1.0], [0.0, 1.0, 0.0], 2.0),
+        norm_example([[0.001, 0.003, 0.008]], [1.0, 1.0, 2.0], [0.0, 1.0, 0.0], 0.0),
     ),
     sizes=((2, 3, 5), (4, 7), (2, 3, 4, 6), (5,), (3, 3), (3, 3, 3), (1, 4), (3, 1), (1, 1)),
     square_size=(2, 3, 4),
@@ -285,8 +303,7 @@ LAYER_NORM = Exercise(
 
 
 def torch_feed_forward(w, build, x):
-    kept = 0.0 if build[2] == 1.0 else 1.0  # dropout 1.0 is only ever asked for in train mode
-    return F.linear(kept * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
+    return F.linear(left_of_one(build[2]) * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
                     w["linear2.weight"], w["linear2.bias"])
 
 
@@ -392,6 +409,13 @@ class capped_at_one(TwoLayers):
 
     def switch(self, hidden):
         return hidden.clamp(0, 1)
+
+
+class capped_at_six(TwoLayers):
+    """Numbers above 6 were cut to 6: that is ReLU6. Does max(0, h) have an upper end?"""
+
+    def switch(self, hidden):
+        return F.relu6(hidden)
 
 
 class softmax_as_switch(TwoLayers):
@@ -507,10 +531,19 @@ class three_axes_only(TwoLayers):
 
 
 class dropout_forgotten(TwoLayers):
-    """`self.dropout` is never used. What should a dropout of 1.0 leave in train mode?"""
+    """In train mode, dropout does two things to the hidden numbers: some become 0, and the others are divided by 1 - p.
+    One of the two, or both, did not happen. Who does both for you, as long as it is in train mode?"""
 
     def drop(self, hidden):
         return hidden
+
+
+class drops_twice(TwoLayers):
+    """In train mode, dropout fell on the hidden numbers twice. How many of them are left if each time half of them
+    go?"""
+
+    def drop(self, hidden):
+        return self.dropout(self.dropout(hidden))
 
 
 class dropout_always_on(TwoLayers):
@@ -550,14 +583,17 @@ def words(generator, d_model, d_ff, *positions):
     return (torch.randn(*positions, d_model, generator=generator),)
 
 
-def trained_with_dropout(generator):
-    """At a dropout of 1.0 in train mode the second bias is all that is left.
+def large_and_with_dropout(generator):
+    """Large hidden numbers; and dropout: at 1.0 in train mode the second bias is all that is left.
 
     The first one is positive: otherwise the switch could hide that x, and not the hidden layer, was dropped.
     """
     x, weights = words(generator, 3, 5, 2), feed_forward_weights(3, 5, generator)
     weights["linear1.bias"] = weights["linear1.bias"].abs() + 0.1
-    return [Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True)]
+    large = torch.tensor([[[200.0, -100.0], [12.0, -7.0]]])
+    return [Call((large,), "large values", build=(2, 3, 0.0), weights=HAND_MADE),
+            Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True),
+            hardly_dropped(*x, build=(3, 5), weights=weights)]
 
 
 def equal_words_are_equal(output, generator):
@@ -599,12 +635,12 @@ FEED_FORWARD = Exercise(
     square_size=(4, 16, 2, 3),
     build=lambda d_model, d_ff, *positions: (d_model, d_ff, 0.0 if (d_model, d_ff) == (3, 5) else 0.5),
     make=words,
-    calls=trained_with_dropout,
+    calls=large_and_with_dropout,
     mistakes=(no_relu, relu_at_the_end, two_relus, relu_before_the_first, gelu, tanh, sigmoid, leaky_relu,
-              absolute_value, keeps_the_negative, capped_at_one, softmax_as_switch, adds_x_at_the_end, normalises,
-              returns_hidden, no_hidden_layer, layers_swapped, weights_not_transposed, no_first_bias, no_second_bias,
-              new_weights_each_time, mixes_positions, one_position_only, three_axes_only, dropout_forgotten,
-              dropout_always_on, dropout_on_x, dropout_on_the_result),
+              absolute_value, keeps_the_negative, capped_at_one, capped_at_six, softmax_as_switch, adds_x_at_the_end,
+              normalises, returns_hidden, no_hidden_layer, layers_swapped, weights_not_transposed, no_first_bias,
+              no_second_bias, new_weights_each_time, mixes_positions, one_position_only, three_axes_only,
+              dropout_forgotten, drops_twice, dropout_always_on, dropout_on_x, dropout_on_the_result),
     properties=(
         ("Equal words do not get equal results: is dropout at work outside training?", equal_words_are_equal),
         ("A word changes the result of another word: the positions are not apart.", positions_do_not_meet),
@@ -654,8 +690,7 @@ class ItsArgument(NeighbourPlusTwo):
 
 
 def torch_add_and_norm(w, build, x, sublayer):
-    said = 0 * x if build[1] == 1.0 else sublayer(x)  # dropout 1.0 is only ever asked for in train mode
-    return F.layer_norm(x + said, x.shape[-1:], w["norm.weight"], w["norm.bias"])
+    return F.layer_norm(x + left_of_one(build[1]) * sublayer(x), x.shape[-1:], w["norm.weight"], w["norm.bias"])
 
 
 class AddAndNorm(nn.Module):
@@ -820,10 +855,27 @@ class normalises_over_positions(AddAndNorm):
 
 
 class dropout_missing(AddAndNorm):
-    """`self.dropout` is never used. What should a dropout of 1.0 leave of the sublayer's answer in train mode?"""
+    """In train mode, dropout does two things to the sublayer's answer: some numbers become 0, and the others are
+    divided by 1 - p. One of the two, or both, did not happen. Who does both for you, as long as it is in train mode?"""
 
     def forward(self, x, sublayer):
         return self.norm(x + sublayer(x))
+
+
+class drops_twice(AddAndNorm):
+    """In train mode, dropout fell on the sublayer's answer twice. How much of it is left if each time half of it
+    goes?"""
+
+    def forward(self, x, sublayer):
+        return self.norm(x + self.dropout(self.dropout(sublayer(x))))
+
+
+class drops_what_the_sublayer_reads(AddAndNorm):
+    """In train mode, the sublayer did not get x but what dropout had left of it. On which side of the sublayer does
+    dropout belong?"""
+
+    def forward(self, x, sublayer):
+        return self.norm(x + sublayer(self.dropout(x)))
 
 
 class dropout_in_eval_mode(AddAndNorm):
@@ -863,6 +915,7 @@ def other_circumstances(generator):
     weights = random_weights(AddAndNorm(5), generator)
     x, sublayer = x_and_sublayer(generator, 5, 2)
     return [Call((x, sublayer), "dropout 1.0 in train mode", build=(5, 1.0), weights=weights, train=True),
+            hardly_dropped(x, sublayer, build=(5,), weights=weights),
             Call((x, ItsArgument()), "a sublayer that returns its argument", build=(5, 0.0), weights=weights)]
 
 
@@ -905,8 +958,9 @@ SUBLAYER_CONNECTION = Exercise(
     mistakes=(pre_norm, norm_of_x_to_the_sublayer, no_skip, no_norm, nothing_but_the_sublayer, never_calls,
               norm_before_adding, norm_of_x_only, norm_of_each, normalises_twice, adds_x_again, subtracts, multiplies,
               puts_side_by_side, calls_twice, calls_with_more, not_called, norm_without_weights, norm_without_offset,
-              unbiased_norm, normalises_over_positions, dropout_missing, dropout_in_eval_mode, dropout_on_the_sum,
-              dropout_after_the_norm, dropout_on_the_skip),
+              unbiased_norm, normalises_over_positions, dropout_missing, drops_twice,
+              drops_what_the_sublayer_reads, dropout_in_eval_mode, dropout_on_the_sum, dropout_after_the_norm,
+              dropout_on_the_skip),
     properties=(
         ("It does not matter what the sublayer says.", sublayer_matters),
         ("Where the sublayer says nothing but zeros, x does not come through.", x_comes_through),

@@ -8,15 +8,17 @@ from course_lib import transformer
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise, random_weights
+from course_lib.checks.lesson_08 import RARE, hardly_dropped
 from course_lib.wires import FeedForward
 
 
 def torch_layer(w, build, x, mask=None):
     """torch's encoder layer. A token that may attend to nothing gets NaN: any finite number is right there."""
     d_model, num_heads, d_ff, *dropout = build
-    dropped = dropout == [1.0]  # dropout 1.0 is only ever asked for in train mode
+    p = dropout[0] if dropout in ([1.0], [RARE]) else 0.0  # these two are only ever asked for in train mode
     with torch.device("meta"):  # its own weights are never used
-        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, float(dropped), batch_first=True)  # in train mode
+        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, p, batch_first=True)  # in train mode
+    layer.self_attn.dropout = 0.0  # torch's has one more, within its attention
     hidden, known = None, torch.ones(())
     if mask is not None:
         mask = mask.expand(len(x), x.shape[1], x.shape[1])
@@ -339,8 +341,8 @@ class zeroes_hidden_tokens_at_the_end(Steps):
 
 
 class no_dropout(Steps):
-    """In train mode, nothing was dropped after the sublayers. The constructor made a `dropout`: where does the paper
-    use it (section 5.4)?"""
+    """In train mode, the sublayers' answers were added as they are, or what was not dropped of them was not divided by
+    1 - p. The constructor made a `dropout` that does both: where does the paper use it (section 5.4)?"""
 
     def add(self, x, says):
         return x + says
@@ -359,6 +361,23 @@ class no_dropout_after_the_feed_forward(Steps):
 
     def add2(self, x, says):
         return x + says
+
+
+class no_dropout_within_the_feed_forward(Steps):
+    """In train mode, nothing was dropped within the feed-forward network: it was built without the layer's dropout, or
+    its own was passed by. What does FeedForward take as its third argument?"""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.ff = FeedForward(d_model, d_ff)
+
+
+class drops_twice(Steps):
+    """In train mode, dropout fell twice on what a sublayer said. How much of it is left if each time half of it
+    goes?"""
+
+    def add(self, x, says):
+        return x + self.dropout(self.dropout(says))
 
 
 class drops_the_sum(Steps):
@@ -460,6 +479,7 @@ def more_calls(generator):
         Call((x, whole | True), "called twice", twice=True, **model),
         Call((x,), "dropout 0.5 in eval mode", build=(6, 2, 5, 0.5), weights=weights),
         Call((x,), "dropout 1.0 in train mode", build=(6, 2, 5, 1.0), weights=weights, train=True),
+        hardly_dropped(x, build=(6, 2, 5), weights=weights),
     ]
 
 

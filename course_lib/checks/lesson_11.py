@@ -12,6 +12,7 @@ from course_lib import decoding, targets, transformer
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise, random_weights
+from course_lib.checks.lesson_08 import RARE, hardly_dropped, left_of_one
 from course_lib.checks.lesson_10 import torch_layer as torch_encoder_layer
 from course_lib.wires import FeedForward
 
@@ -46,14 +47,16 @@ def named_as_torchs(w):
 def unweighted_decoder_layer(d_model, num_heads, d_ff, dropout):
     """torch's decoder layer in train mode, without numbers: its own weights are never used."""
     with torch.device("meta"):
-        return nn.TransformerDecoderLayer(d_model, num_heads, d_ff, dropout, batch_first=True)
+        layer = nn.TransformerDecoderLayer(d_model, num_heads, d_ff, dropout, batch_first=True)
+    layer.self_attn.dropout = layer.multihead_attn.dropout = 0.0  # torch's has more, within its attentions
+    return layer
 
 
 def torch_decoder_layer(w, build, x, memory, tgt_mask=None, memory_mask=None):
     """torch's decoder layer. A token that may attend to nothing gets NaN: any finite number is right there."""
     d_model, num_heads, d_ff, *dropout = build
-    dropped = dropout == [1.0]  # dropout 1.0 is only ever asked for in train mode
-    layer = unweighted_decoder_layer(d_model, num_heads, d_ff, float(dropped))
+    p = dropout[0] if dropout in ([1.0], [RARE]) else 0.0  # these two are only ever asked for in train mode
+    layer = unweighted_decoder_layer(d_model, num_heads, d_ff, p)
     known, hidden = torch.ones(()), []
     for mask, keys in ((tgt_mask, x), (memory_mask, memory)):
         if mask is not None:
@@ -427,6 +430,27 @@ class norm2_twice(Steps):
         return self.norm2(self.add(h, self.ff(h), 3))
 
 
+class one_norm_at_the_end(Steps):
+    """Only the last of the three sums was normalised. What follows each of them?"""
+
+    def first(self, x, memory, mask):
+        return self.add(x, self.look_back(x, memory, mask), 1)
+
+    def second(self, h, memory, mask, x):
+        return self.add(h, self.look_across(h, memory, mask), 2)
+
+
+class first_norms_swapped(Steps):
+    """norm2 came before norm1. A fresh layer does not show it, since all begin as the same: what will differ once
+    they are trained?"""
+
+    def first(self, x, memory, mask):
+        return self.norm2(self.add(x, self.look_back(x, memory, mask), 1))
+
+    def second(self, h, memory, mask, x):
+        return self.norm1(self.add(h, self.look_across(h, memory, mask), 2))
+
+
 class norms_swapped(Steps):
     """norm3 came before norm2. A fresh layer does not show it, since all begin as the same: what will differ once
     they are trained?"""
@@ -450,11 +474,44 @@ class normalises_memory(Steps):
 
 
 class no_dropout(Steps):
-    """In train mode, nothing was dropped after the sublayers. The constructor made a `dropout`: where does the paper
-    use it (section 5.4)?"""
+    """In train mode, the sublayers' answers were added as they are, or what was not dropped of them was not divided by
+    1 - p. The constructor made a `dropout` that does both: where does the paper use it (section 5.4)?"""
 
     def add(self, x, says, which):
         return x + says
+
+
+class no_dropout_after_self_attention(Steps):
+    """In train mode, nothing was dropped of what the self-attention said. After how many sublayers does dropout
+    come?"""
+
+    def add(self, x, says, which):
+        return x + says if which == 1 else super().add(x, says, which)
+
+
+class no_dropout_after_the_feed_forward(Steps):
+    """In train mode, nothing was dropped of what the feed-forward network said. (The dropout within it is another
+    one.) After how many sublayers does dropout come?"""
+
+    def add(self, x, says, which):
+        return x + says if which == 3 else super().add(x, says, which)
+
+
+class no_dropout_within_the_feed_forward(Steps):
+    """In train mode, nothing was dropped within the feed-forward network: it was built without the layer's dropout, or
+    its own was passed by. What does FeedForward take as its third argument?"""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.ff = FeedForward(d_model, d_ff)
+
+
+class drops_twice(Steps):
+    """In train mode, dropout fell twice on what a sublayer said. How much of it is left if each time half of it
+    goes?"""
+
+    def add(self, x, says, which):
+        return x + self.dropout(self.dropout(says))
 
 
 class no_dropout_after_cross_attention(Steps):
@@ -534,6 +591,7 @@ def more_decoder_layers(generator):
         Call((x, memory, past(3), empty_src | True), "called twice", twice=True, **model),
         Call((x, memory), "dropout 0.5 in eval mode", build=(6, 2, 5, 0.5), weights=weights),
         Call((x, memory), "dropout 1.0 in train mode", build=(6, 2, 5, 1.0), weights=weights, train=True),
+        hardly_dropped(x, memory, build=(6, 2, 5), weights=weights),
     ]
 
 
@@ -576,13 +634,12 @@ def decoder_normalises(output, generator):
 def torch_transformer(w, build, src, tgt):
     """torch's layers, one after the other; embeddings, positions and masks by loops."""
     d_model, num_heads, d_ff, num_layers, dropout, pad_id = (*build[2:], 0.0, 0)[:6]
-    dropped = dropout == 1.0  # dropout 1.0 is only ever asked for in train mode: nothing of the embeddings is left
-    size = (d_model, num_heads, d_ff, *[1.0] * dropped)
+    size = d_model, num_heads, d_ff, dropout
 
     def embedded(ids, table):
         where = torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (j // 2 * 2 / d_model))
                                for j in range(d_model)] for t in range(ids.shape[1])], dtype=table.dtype)
-        return (F.embedding(ids, table) * math.sqrt(d_model) + where) * (not dropped)
+        return (F.embedding(ids, table) * math.sqrt(d_model) + where) * left_of_one(dropout)
 
     def layer(side, i):
         return {name.removeprefix(f"{side}.{i}."): v for name, v in w.items() if name.startswith(f"{side}.{i}.")}
@@ -747,11 +804,61 @@ class one_table_for_both(Whole):
 
 
 class no_dropout_on_embeddings(Whole):
-    """In train mode, nothing was dropped of the sum of embedding and position (section 5.4). Where else than after
+    """In train mode, nothing was dropped of the sums of embedding and position (section 5.4). Where else than after
     the sublayers does dropout come?"""
 
     def embed_dropout(self, x):
         return x
+
+
+class no_dropout_on_source_embeddings(Whole):
+    """In train mode, nothing was dropped of the source's sum of embedding and position; of the target's it was. On
+    which side does section 5.4 drop?"""
+
+    def embed_source(self, src):
+        return self.scaled(self.src_embed(src)) + self.where(src, self.src_embed)
+
+
+class no_dropout_on_target_embeddings(Whole):
+    """In train mode, nothing was dropped of the target's sum of embedding and position; of the source's it was. On
+    which side does section 5.4 drop?"""
+
+    def embed_target(self, tgt):
+        return self.scaled(self.tgt_embed(tgt)) + self.where(tgt, self.tgt_embed)
+
+
+class drops_embeddings_twice(Whole):
+    """In train mode, dropout fell twice on the sum of embedding and position. How much of it is left if each time half
+    of it goes?"""
+
+    def embed_dropout(self, x):
+        return self.dropout(self.dropout(x))
+
+
+class drops_words_before_positions(Whole):
+    """In train mode, dropout fell on the words before their positions were added. Section 5.4 drops of the sum: what
+    comes first?"""
+
+    def vectors(self, ids, table):
+        return self.dropout(self.scaled(table(ids))) + self.where(ids, table)
+
+
+class encoder_layers_without_dropout(Whole):
+    """In train mode, nothing was dropped within the encoder layers. What does EncoderLayer take as its last
+    argument?"""
+
+    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, *more, **named):
+        super().__init__(src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, *more, **named)
+        self.encoder = nn.ModuleList(transformer.EncoderLayer(d_model, num_heads, d_ff) for _ in range(num_layers))
+
+
+class layers_without_dropout(encoder_layers_without_dropout):
+    """In train mode, nothing was dropped within the layers of encoder and decoder. What do they take as their last
+    argument?"""
+
+    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, *more, **named):
+        super().__init__(src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, *more, **named)
+        self.decoder = nn.ModuleList(transformer.DecoderLayer(d_model, num_heads, d_ff) for _ in range(num_layers))
 
 
 class embedding_dropout_always_on(Whole):
@@ -1035,6 +1142,7 @@ def more_transformers(generator):
         Call((nothing, tgt), "a source of padding alone", **model),
         Call((src[:1], some_ids(generator, 1, 40, 6)), "a long target", **model),
         Call((src, tgt), "dropout 0.5 in eval mode", build=(*model["build"], 0.5), weights=weights),
+        hardly_dropped(src, tgt, **model),
         Call((src, tgt), "dropout 1.0 in train mode", build=(*model["build"], 1.0), weights=weights, train=True),
     ]
 

@@ -34,6 +34,13 @@ def by_matrix(x, gamma, beta, eps=1e-5):
     return gamma * x / torch.sqrt(x.pow(2).mean(-1, keepdim=True).add(eps)) + beta
 
 
+def by_scale_and_shift(x, gamma, beta, eps=1e-5):
+    """One factor and one summand a position, as kernels do it."""
+    mean = x.mean(-1, keepdim=True)
+    scale = gamma * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + eps)
+    return x * scale + (beta - mean * scale)
+
+
 class GivenLayers(nn.Module):
     """The constructor of the stub of FeedForward."""
 
@@ -65,6 +72,16 @@ class WordByWord(GivenLayers):
         out = [self.linear2(self.dropout(torch.maximum(self.linear1(word), word.new_zeros(()))))
                for word in x.reshape(-1, x.shape[-1])]
         return torch.stack(out).reshape(x.shape)
+
+
+class OwnDropout(GivenLayers):
+    """Dropout by hand: a mask, and a division that makes up for it."""
+
+    def forward(self, x):
+        hidden = self.linear1(x).relu()
+        if self.training and self.dropout.p < 1:
+            hidden = hidden * (torch.rand_like(hidden) >= self.dropout.p) / (1 - self.dropout.p)
+        return self.linear2(0 * hidden if self.training and self.dropout.p == 1 else hidden)
 
 
 class UnitByUnit(GivenLayers):
@@ -155,11 +172,12 @@ RIGHT_ANSWERS = {
         "var_mean": by_var_mean,
         "einsum": by_einsum,
         "matrix": by_matrix,
+        "scale and shift": by_scale_and_shift,
         "std": lambda x, gamma, beta, eps=1e-5: (
             x - x.mean(-1, True)) / (x.std(-1, correction=0, keepdim=True) ** 2 + eps) ** 0.5 * gamma + beta,
     },
     "FeedForward": {"one line": OneLine, "einsum": ByEinsum, "word by word": WordByWord, "unit by unit": UnitByUnit,
-                    "sequential": AsSequential, "convolution": AsConvolution},
+                    "sequential": AsSequential, "convolution": AsConvolution, "own dropout": OwnDropout},
     "SublayerConnection": {"steps": Steps, "by hand": ByHand, "functional": Functional, "loop": Looped,
                            "on a copy": OnACopy},
 }

@@ -76,6 +76,7 @@ class BuiltIn(Given):
         a, d_model = self.self_attn, x.shape[-1]
         layer = nn.TransformerEncoderLayer(d_model, a.num_heads, len(self.ff.linear1.bias), self.dropout.p,
                                            batch_first=True, dtype=x.dtype)
+        layer.self_attn.dropout = 0.0  # the course drops nothing within the attention
         own = {f"{name}.{of}": getattr(part, of) for of in ("weight", "bias") for name, part in (
             ("self_attn.out_proj", a.W_o), ("linear1", self.ff.linear1), ("linear2", self.ff.linear2),
             ("norm1", self.norm1), ("norm2", self.norm2))}

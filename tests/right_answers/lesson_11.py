@@ -93,6 +93,7 @@ class BuiltIn(Given):
         heads = self.self_attn.num_heads
         layer = nn.TransformerDecoderLayer(x.shape[-1], heads, len(self.ff.linear1.bias), self.dropout.p,
                                            batch_first=True, dtype=x.dtype)
+        layer.self_attn.dropout = layer.multihead_attn.dropout = 0.0  # the course drops nothing within an attention
         own = {f"self_attn.{k}": v for k, v in packed(self.self_attn).items()}
         own |= {f"multihead_attn.{k}": v for k, v in packed(self.cross_attn).items()}
         own |= {f"{name}.{of}": getattr(part, of) for of in ("weight", "bias") for name, part in (
