@@ -869,6 +869,27 @@ class embedding_dropout_always_on(Whole):
         return F.dropout(x, self.dropout.p)
 
 
+class positions_in_every_layer(Whole):
+    """The positions were added again before every layer. How often does the paper add them?"""
+
+    def encode(self, x, mask):
+        for i, layer in enumerate(self.encoder):
+            x = layer(x + self.where(x[..., 0], self.src_embed) * (i > 0), mask)
+        return x
+
+    def decode(self, x, memory, mask, src_mask, tgt):
+        for i, layer in enumerate(self.decoder):
+            x = layer(x + self.where(tgt, self.tgt_embed) * (i > 0), memory, mask, src_mask)
+        return x
+
+
+class table_of_64_positions(Whole):
+    """The table of positions ended before the sentence did. Which lengths does the contract promise?"""
+
+    def where(self, ids, table):
+        return super().where(ids[:, :64], table)
+
+
 # The stacks
 
 
@@ -988,6 +1009,31 @@ class no_target_padding_mask(Whole):
 
     def target_mask(self, tgt):
         return self.causal(tgt).expand(len(tgt), -1, -1)
+
+
+class always_sees_itself(Whole):
+    """Every target place was allowed to look at itself, padding, too. Padding is hidden from every place: does the
+    contract make an exception?"""
+
+    def target_mask(self, tgt):
+        return super().target_mask(tgt) | torch.eye(tgt.shape[1], dtype=torch.bool, device=tgt.device)
+
+
+class padding_sees_nothing(Whole):
+    """The target's padding was not allowed to look at anything. A mask says which *keys* are hidden: does it matter
+    what a padded place itself makes of them?"""
+
+    def target_mask(self, tgt):
+        return super().target_mask(tgt) & self.real(tgt).mT
+
+
+class counts_real_words(Whole):
+    """The first so many places were taken for real, as many as there are words. Which places are padding is told by
+    the tokens: what if padding stands in front?"""
+
+    def real(self, ids):
+        count = (ids != self.pad_id).sum(1)[:, None, None]
+        return torch.arange(ids.shape[1], device=ids.device) < count
 
 
 class either_mask_will_do(Whole):
@@ -1133,17 +1179,24 @@ def small_transformer():
 
 
 def more_transformers(generator):
-    """A source of padding alone, a long target, and dropout: at 1.0 in train mode no word is left."""
+    """A source of padding alone, padding in front and between, long sentences, and dropout: at 1.0 in train mode no
+    word is left."""
     weights = random_weights(transformer.Transformer(7, 6, 8, 2, 5, 2), generator)
     src, tgt = some_ids(generator, 3, 4, 7), some_ids(generator, 3, 5, 6)
     nothing = torch.cat([src[:2], torch.zeros(1, 4, dtype=torch.int64)])
     model = dict(build=(7, 6, 8, 2, 5, 2), weights=weights)
+    small = 7, 6, 2, 1, 2, 1
+    small_model = dict(build=small, weights=random_weights(transformer.Transformer(*small), generator))
     return [
         Call((nothing, tgt), "a source of padding alone", **model),
-        Call((src[:1], some_ids(generator, 1, 40, 6)), "a long target", **model),
+        Call((torch.tensor([[0, 2, 3, 0, 4], [2, 0, 0, 3, 1]]), torch.tensor([[1, 0, 4, 3], [2, 5, 0, 1]])),
+             "padding in front of words and between them", **model),
+        Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target",
+             **small_model),
         Call((src, tgt), "dropout 0.5 in eval mode", build=(*model["build"], 0.5), weights=weights),
-        hardly_dropped(src, tgt, **model),
-        Call((src, tgt), "dropout 1.0 in train mode", build=(*model["build"], 1.0), weights=weights, train=True),
+        hardly_dropped(src[:, :1], tgt[:, :1], **model),  # position 0 is exact in any precision
+        Call((src[:1, :2], tgt[:1, :2]), "dropout 1.0 in train mode", build=(*model["build"], 1.0), weights=weights,
+             train=True),
     ]
 
 
@@ -1153,7 +1206,8 @@ def words(generator, T, vocab):
 
 def nothing_leaks_from_the_future(output, generator):
     src, tgt = words(generator, 3, 7), words(generator, 5, 6)
-    return torch.allclose(output(src, tgt)[:, :2], output(src, tgt[:, :2]), atol=2e-5)
+    other = torch.cat([tgt[:, :2], words(generator, 3, 6)], 1)
+    return torch.allclose(output(src, tgt)[:, :2], output(src, other)[:, :2], atol=2e-5)
 
 
 def source_matters(output, generator):
