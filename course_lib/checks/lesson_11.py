@@ -1498,34 +1498,37 @@ def all_logits_may_move(output, generator):
 # --- greedy_decode ----------------------------------------------------------------------------------------------
 
 
-class Script:
+class Script(nn.Module):
     """A model that writes sentence src[b, 0] of a script, whatever has been written so far."""
 
     def __init__(self, *sentences):
-        self.sentences = sentences
+        super().__init__()
+        self.sentences, self.weight = sentences, nn.Parameter(torch.zeros(1))  # as a model has one
 
     def __repr__(self):
         return "a model that says, after <bos>, " + "; ".join(
             f"{list(s)} if the source begins with {i}" for i, s in enumerate(self.sentences))
 
-    def __call__(self, src, ys):
+    def forward(self, src, ys):
         lines = torch.tensor([self.sentences[i] for i in src[:, 0].tolist()], device=src.device)  # (B, longest)
         vocab = max(map(max, self.sentences)) + 1
         return 5 * F.one_hot(lines[:, : ys.shape[1]], vocab).float()  # (B, t, V)
 
 
-class Reader:
-    """A model without weights whose next token follows from every token of the source and of the prefix."""
+class Reader(nn.Module):
+    """A model whose next token follows from the whole source, from every token of the prefix and from its length: it
+    is not fooled by a prefix that is filled up with padding."""
 
     def __init__(self, vocab):
-        self.vocab = vocab
+        super().__init__()
+        self.vocab, self.weight = vocab, nn.Parameter(torch.zeros(1))
 
     def __repr__(self):
         return f"a model with {self.vocab} words, whose next word depends on the whole source and the whole prefix"
 
-    def __call__(self, src, ys):
+    def forward(self, src, ys):
         source, places = (torch.arange(1, ids.shape[1] + 1, device=ids.device) for ids in (src, ys))
-        read = (source**2 * src).sum(1, keepdim=True) + (places * (ys + 1)).cumsum(1)  # (B, t)
+        read = (source**2 * src).sum(1, keepdim=True) + (places * (ys + 1)).cumsum(1) + ys.shape[1]  # (B, t)
         word = torch.arange(self.vocab, device=src.device)
         return torch.cos(1.7 * read[..., None] * (word + 1) + 0.9 * word**2)  # (B, t, V)
 
@@ -1554,7 +1557,8 @@ def write(model, src, bos_id, eos_id, max_len, pad_id, *, shown=lambda ys: ys,
         after = {"pad": torch.full_like(best, pad_id), "eos": torch.full_like(best, eos_id), "write": best}[go_on]
         ys = torch.cat([ys, torch.where(finished, after, best)], 1)
         finished = finished | (best == eos_id)
-        if until == "all" and finished.all() or until == "any" and finished.any():
+        if {"all": finished.all(), "any": finished.any(), "at once": (ys[:, -1] == eos_id).all(),
+                "never": False}[until]:
             break
     return ys
 
@@ -1562,6 +1566,12 @@ def write(model, src, bos_id, eos_id, max_len, pad_id, *, shown=lambda ys: ys,
 def stops_with_the_first(model, src, bos_id, eos_id, max_len, pad_id=0):
     """It stopped as soon as one sentence was finished, and cut the others short. Until when does it go on?"""
     return write(model, src, bos_id, eos_id, max_len, pad_id, until="any")
+
+
+def stops_when_all_end_at_once(model, src, bos_id, eos_id, max_len, pad_id=0):
+    """It stopped only if all sentences wrote eos in the same step; else it went on to max_len. Where is it kept that a
+    sentence has ended before?"""
+    return write(model, src, bos_id, eos_id, max_len, pad_id, until="at once")
 
 
 def never_stops(model, src, bos_id, eos_id, max_len, pad_id=0):
@@ -1657,10 +1667,10 @@ def first_sentence_writes_for_all(model, src, bos_id, eos_id, max_len, pad_id=0)
     return write(model, src[:1].expand(len(src), -1), bos_id, eos_id, max_len, pad_id)
 
 
-GREEDY_MISTAKES = (stops_with_the_first, never_stops, writes_after_the_end, ends_again_and_again, fills_with_zero,
-                   one_token_more, one_token_less, without_bos, without_eos, first_place, shows_the_last_token_only,
-                   shows_everything_but_the_newest, shows_no_bos, begins_with_eos, least_likely, second_best, samples,
-                   first_sentence_writes_for_all)
+GREEDY_MISTAKES = (stops_with_the_first, stops_when_all_end_at_once, never_stops, writes_after_the_end,
+                   ends_again_and_again, fills_with_zero, one_token_more, one_token_less, without_bos, without_eos,
+                   first_place, shows_the_last_token_only, shows_everything_but_the_newest, shows_no_bos,
+                   begins_with_eos, least_likely, second_best, samples, first_sentence_writes_for_all)
 
 THREE_SENTENCES = Script((5, 4, 2, 6, 6, 6), (2, 4, 6, 5, 4, 4), (4, 4, 6, 2, 5, 5))
 GREEDY_EXAMPLES = (
@@ -1746,7 +1756,8 @@ def beam_by_loop(step_fn, bos_id, eos_id, beam_size, max_len):
 
 def search(step_fn, bos_id, eos_id, beam_size, max_len, *, total=lambda score, log_p: score + log_p,
            worth=lambda score, tokens: score, log=lambda logits: torch.log_softmax(logits, -1), each=False,
-           ends_leave=True, until="none", cut=True, shown=lambda prefixes: prefixes):
+           ends_leave=True, until="none", cut=True, shown=lambda prefixes: prefixes, sieve=lambda group: group,
+           width=lambda beam_size, finished: beam_size):
     """Beam search with the parts that mistakes are made in as arguments; every score is a Python number."""
     beam, finished = [([bos_id], 0.0)], []
     while beam and len(beam[0][0]) < max_len:
@@ -1756,8 +1767,8 @@ def search(step_fn, bos_id, eos_id, beam_size, max_len, *, total=lambda score, l
         groups = groups if each else [sum(groups, [])]
         best = []
         for group in groups:
-            group = sorted(group, key=lambda h: worth(h[1], h[0]), reverse=True)
-            best += group[:beam_size]
+            group = sieve(sorted(group, key=lambda h: worth(h[1], h[0]), reverse=True))
+            best += group[: width(beam_size, len(finished))]
         if ends_leave:
             finished += [h for h in best if h[0][-1] == eos_id]
             best = [h for h in best if h[0][-1] != eos_id]
@@ -1772,7 +1783,8 @@ def the_best(hypotheses, worth=lambda score, tokens: score):
 
 
 def greedy_instead(step_fn, bos_id, eos_id, beam_size, max_len):
-    """Only one beginning was kept open: that is greedy search. How many candidates survive each step?"""
+    """Only one beginning was kept open, or all that were kept are the same one: that is greedy search. How many
+    different candidates survive each step, and with how many hypotheses does the search begin?"""
     return the_best(search(step_fn, bos_id, eos_id, 1, max_len))
 
 
@@ -1785,6 +1797,32 @@ def beam_for_each(step_fn, bos_id, eos_id, beam_size, max_len):
     """beam_size candidates were kept of every open hypothesis, so the beam grows. Among which candidates are the best
     beam_size chosen?"""
     return the_best(search(step_fn, bos_id, eos_id, beam_size, max_len, each=True))
+
+
+def kept_before_the_cut(step_fn, bos_id, eos_id, beam_size, max_len):
+    """A candidate that ended was kept before it had survived: only the beam_size best of all candidates survive, those
+    that end included. Where does your code sort out the finished ones, before or after the cut?"""
+    finished = []
+
+    def without_ends(group):
+        finished.extend(h for h in group if h[0][-1] == eos_id)
+        return [h for h in group if h[0][-1] != eos_id]
+
+    return the_best(search(step_fn, bos_id, eos_id, beam_size, max_len, sieve=without_ends) + finished)
+
+
+def one_for_each_last_token(step_fn, bos_id, eos_id, beam_size, max_len):
+    """Of all candidates with the same last token only the best was kept. Two hypotheses that end alike may have begun
+    differently: is one of them lost?"""
+    return the_best(search(step_fn, bos_id, eos_id, beam_size, max_len,
+                           sieve=lambda group: list({h[0][-1]: h for h in group[::-1]}.values())[::-1]))
+
+
+def narrower_with_each_end(step_fn, bos_id, eos_id, beam_size, max_len):
+    """With each hypothesis that ended, fewer open ones were kept. How many of the candidates survive each step, however
+    many have ended before?"""
+    return the_best(search(step_fn, bos_id, eos_id, beam_size, max_len, until="full",
+                           width=lambda beam_size, finished: beam_size - finished))
 
 
 def last_step_alone(step_fn, bos_id, eos_id, beam_size, max_len):
@@ -1932,7 +1970,8 @@ def more_than_there_are(step_fn, bos_id, eos_id, beam_size, max_len):
 
 
 BEAM_MISTAKES = (
-    greedy_instead, one_too_wide, beam_for_each, last_step_alone, sums_logits, sums_probabilities, multiplies_logs,
+    greedy_instead, one_too_wide, beam_for_each, kept_before_the_cut, one_for_each_last_token, narrower_with_each_end,
+    last_step_alone, sums_logits, sums_probabilities, multiplies_logs,
     softmax_over_the_beam, mean_of_log_probabilities, picks_by_the_mean, probability_as_score, negated_score,
     keeps_the_worst, loses_finished_ones, loses_cut_ones, first_end_wins, stops_when_enough_have_ended,
     newest_finished, goes_on_after_the_end, finished_ones_stay_in_the_beam, one_token_too_many, one_token_too_few,
@@ -1940,7 +1979,7 @@ BEAM_MISTAKES = (
 
 # After <bos>, 3 looks better than 4; but what follows 3 is a guess between three, and 4 is surely the last word.
 BEAM_EXAMPLES = ((Table(_1=[-9.0, -9.0, -9.0, 0.5, 0.0], _3=[-9.0, -9.0, 1.0, 1.2, 1.1], _4=[-9.0, -9.0, 9.0, 1.0, 0.0],
-                        _0=[0.0] * 5), 1, 2, 2, 4),)
+                        _0=[0.0] * 5, _2=[0.0] * 5), 1, 2, 2, 4),)
 
 
 def make_beam(generator, vocab, beam_size, max_len, eager=0.0):
@@ -1949,7 +1988,8 @@ def make_beam(generator, vocab, beam_size, max_len, eager=0.0):
 
 # vocab, seed, eager, beam_size, max_len: searches that were looked for, so that any two mistakes differ in two of them
 TELLING = ((8, 943, 0.0, 3, 6), (8, 537, 0.3, 2, 6), (5, 19, 0.0, 3, 3), (4, 768, 1.0, 3, 3), (5, 652, 1.0, 3, 6),
-           (4, 143, 0.6, 2, 6), (8, 115, 0.0, 2, 6), (4, 418, 0.3, 4, 5))
+           (4, 143, 0.6, 2, 6), (8, 115, 0.0, 2, 6), (4, 418, 0.3, 4, 5), (8, 523, 0.0, 2, 8), (8, 14, 0.3, 2, 8),
+           (6, 723, 0.2, 3, 6))
 
 
 def more_beams(generator):

@@ -326,6 +326,19 @@ def greedy_mended_afterwards(model, src, bos_id, eos_id, max_len, pad_id=0):
     return ys.masked_fill(ended, pad_id)
 
 
+@torch.inference_mode()
+def greedy_as_with_a_real_model(model, src, bos_id, eos_id, max_len, pad_id=0):
+    """In eval mode, on the device of the model's weights."""
+    model.eval()
+    device = next(model.parameters()).device
+    ys = torch.full((len(src), 1), bos_id, device=device)
+    ended = torch.zeros(len(src), 1, dtype=torch.bool, device=device)
+    while ys.shape[1] < max_len and not ended.all():
+        best = model(src.to(device), ys)[:, -1:].argmax(-1).masked_fill(ended, pad_id)
+        ys, ended = torch.cat([ys, best], 1), ended | (best == eos_id)
+    return ys
+
+
 def beam_with_a_heap(step_fn, bos_id, eos_id, beam_size, max_len):
     open_, finished = [(0.0, [bos_id])], []
     for _ in range(max_len - 1):
@@ -406,6 +419,22 @@ def beam_that_is_filled_up(step_fn, bos_id, eos_id, beam_size, max_len):
     return max(finished + open_, key=lambda h: h[1])
 
 
+def beam_of_fixed_width(step_fn, bos_id, eos_id, beam_size, max_len):
+    """Always beam_size rows; those that are not there, or have ended, have a score of minus infinity."""
+    prefixes, scores = torch.full((beam_size, 1), bos_id), torch.full((beam_size,), -math.inf)
+    scores[0] = 0.0
+    finished = []
+    while prefixes.shape[1] < max_len and scores.isfinite().any():
+        total = scores[:, None] + step_fn(prefixes).log_softmax(-1)
+        scores, where = total.flatten().topk(beam_size)
+        prefixes = torch.cat([prefixes[where // total.shape[1]], (where % total.shape[1])[:, None]], 1)
+        ended = (prefixes[:, -1] == eos_id) & scores.isfinite()
+        finished += zip(scores[ended].tolist(), prefixes[ended].tolist(), strict=True)
+        scores = scores.masked_fill(ended, -math.inf)
+    score, tokens = max([*finished, *zip(scores.tolist(), prefixes.tolist(), strict=True)])
+    return tokens, score
+
+
 RIGHT_ANSWERS = {
     "DecoderLayer": {
         "step by step": StepByStep,
@@ -436,6 +465,7 @@ RIGHT_ANSWERS = {
         "with lists": greedy_with_lists,
         "mended afterwards": greedy_mended_afterwards,
         "with a mask": greedy_with_a_mask,
+        "as with a real model": greedy_as_with_a_real_model,
     },
     "beam_search": {
         "with a heap": beam_with_a_heap,
@@ -443,5 +473,6 @@ RIGHT_ANSWERS = {
         "stops when nothing can change": beam_that_stops_when_nothing_can_change,
         "over probabilities": beam_over_probabilities,
         "filled up": beam_that_is_filled_up,
+        "of fixed width": beam_of_fixed_width,
     },
 }
