@@ -328,6 +328,11 @@ def base_e(n, d):
     return in_turn(angles(n, d, base=math.e))
 
 
+def logarithm_to_base_10(n, d):
+    """The frequencies went through exp with a logarithm to base 10. Which logarithm does exp undo?"""
+    return in_turn(angles(n, d, base=math.e**4))
+
+
 def product_not_power(n, d):
     """The position was divided by 10000 times 2i / d, where 10000 to the power of 2i / d is meant. For i = 0 the
     one is 0 and the other 1."""
@@ -615,6 +620,15 @@ def blocks_not_joined(k, d):
     return torch.stack([a.cos(), a.sin(), -a.sin(), a.cos()], -1).unflatten(-1, (2, 2)).float()
 
 
+def kept_matrix(k, d):
+    """The same tensor came back twice. Whoever writes into the first matrix changes the second: make a new tensor in
+    each call."""
+    if ("matrix", k, d) not in _KEPT:
+        _KEPT.clear()
+        _KEPT["matrix", k, d] = turned(turn_angles(k, d))
+    return _KEPT["matrix", k, d]
+
+
 def moves_every_position(output, generator):
     table = one_sine_at_a_time(40, 6).float()
     return torch.allclose(table[:-3] @ output(3, 6).T, table[3:], atol=1e-4)
@@ -656,7 +670,7 @@ EXERCISES = (
         verified=positions.binary_positions,
         oracle=python_bits,
         examples=((6, 3), (7, 2)),
-        sizes=((5, 7), (10, 4), (4, 4), (20, 3), (3, 5), (40, 12), (130, 8), (9, 1), (1, 5), (1, 1)),
+        sizes=((5, 7), (10, 4), (4, 4), (20, 3), (3, 5), (40, 12), (130, 8), (600, 10), (9, 1), (1, 5), (1, 1)),
         make=given,
         calls=asked_twice(5, 3),
         mistakes=(highest_first, begins_at_one, counts_down, lies_on_its_side, sizes_swapped, no_remainder, remainders,
@@ -681,14 +695,14 @@ EXERCISES = (
         verified=positions.sinusoidal_positions,
         oracle=one_sine_at_a_time,
         examples=((3, 4), (4, 6)),
-        sizes=((7, 10), (5, 8), (6, 6), (64, 16), (3, 12), (100, 32), (2, 512), (9, 2), (1, 4), (1, 2)),
+        sizes=((7, 10), (5, 8), (6, 6), (64, 16), (3, 12), (100, 32), (600, 4), (2, 512), (9, 2), (1, 4), (1, 2)),
         make=given,
         calls=asked_twice(5, 4),
         mistakes=(halves, cosine_first, sines_only, cosines_only, angles_only, exponent_i, exponent_4i,
                   a_frequency_for_each_column, column_number_for_i, one_frequency, gets_faster, base_1000, base_e,
-                  product_not_power, ends_exactly_at_10000, hard_coded_512, positions_begin_at_one,
-                  divides_by_the_length, whole_numbers_only, degrees, times_two_pi, from_0_to_1, runs_backwards,
-                  wave_table_on_its_side, half_as_wide, wave_axis_too_many, one_row_too_many, kept),
+                  logarithm_to_base_10, product_not_power, ends_exactly_at_10000, hard_coded_512,
+                  positions_begin_at_one, divides_by_the_length, whole_numbers_only, degrees, times_two_pi, from_0_to_1,
+                  runs_backwards, wave_table_on_its_side, half_as_wide, wave_axis_too_many, one_row_too_many, kept),
         properties=(
             ("The row of position 0 is not 0, 1, 0, 1, ...: the sine of 0 is 0, its cosine 1.", position_0_is_0_1_0_1),
             ("The squares of a sine and its cosine do not add up to 1: columns 2i and 2i + 1 do not share one angle.",
@@ -714,7 +728,7 @@ EXERCISES = (
                   shift_exponent_4i, gets_faster_from_pair_to_pair, shift_base_1000, shift_in_degrees,
                   shift_hard_coded_512, never_back, stays_for_negative_k, one_step_only, one_step_too_far,
                   k_times_one_step, moves_the_columns, right_for_position_0_only, multiplies_by_a_position,
-                  blocks_everywhere, blocks_not_joined),
+                  blocks_everywhere, blocks_not_joined, kept_matrix),
         properties=(
             ("For k = 3 and width 16 the first 37 positions arrive, and far ones do not: was it fitted to some rows? "
              "The addition theorems give it exactly.", far_positions_arrive_if_near_ones_do),

@@ -1320,7 +1320,8 @@ def make_labels(generator, B, T, vocab):
 
 def asked_twice(generator):
     return [Call((torch.tensor([[7, 8, 2]]), 9), "called twice", twice=True),
-            Call((torch.tensor([[7, 8, 2]], dtype=torch.int32), 9), "labels of another integer type")]
+            Call((torch.tensor([[7, 8, 2]], dtype=torch.int32), 9), "labels of another integer type"),
+            Call((torch.tensor([[2**40 + 1, 2**30 + 1, 2**24 + 1]]), 2**40 + 3), "huge numbers")]
 
 
 def begins_with_bos(output, generator):
@@ -1362,6 +1363,22 @@ def mean_of_sentences(logits, targets, pad_id=0):
     one of a long sentence. Do all tokens count equally?"""
     real = (targets != pad_id).to(logits.dtype)
     return ((surprise(logits, targets) * real).sum(1) / real.sum(1)).mean()
+
+
+def mean_of_places(logits, targets, pad_id=0):
+    """The mean was taken over the batch at each place first, then over places: a word at a place that few sentences
+    reach weighs more. Do all tokens count equally?"""
+    real = (targets != pad_id).to(logits.dtype)
+    means = (surprise(logits, targets) * real).sum(0) / real.sum(0)
+    return means[real.any(0)].mean()
+
+
+def counts_real_targets(logits, targets, pad_id=0):
+    """The first so many places of a sentence were taken for real, as many as it has real tokens. Which places are
+    padding is told by the targets: what if padding stands in front?"""
+    count = (targets != pad_id).sum(1, keepdim=True)
+    real = torch.arange(targets.shape[1], device=targets.device) < count
+    return surprise(logits, targets)[real].mean()
 
 
 def summed(logits, targets, pad_id=0):
@@ -1461,9 +1478,10 @@ def overflows(logits, targets, pad_id=0):
 
 
 LOSS_MISTAKES = (
-    padding_counts, divided_by_all_places, mean_of_sentences, summed, divided_by_sentences, each_token,
-    only_padding, padding_is_zero_here, not_negative, probability, no_softmax, softmax_twice, softmax_over_places,
-    vocabulary_on_the_wrong_axis, shifts_again, averages_the_logits, base_two, perplexity, overflows)
+    padding_counts, divided_by_all_places, mean_of_sentences, mean_of_places, counts_real_targets, summed,
+    divided_by_sentences, each_token, only_padding, padding_is_zero_here, not_negative, probability, no_softmax,
+    softmax_twice, softmax_over_places, vocabulary_on_the_wrong_axis, shifts_again, averages_the_logits, base_two,
+    perplexity, overflows)
 
 
 def make_loss(generator, B, T, V, pad_id=None):
@@ -1475,6 +1493,8 @@ def make_loss(generator, B, T, V, pad_id=None):
 LOSS_EXAMPLES = (
     (torch.tensor([[[0.0, 1, 2], [3, 0, 1], [0, 2, 0]], [[1.0, 0, 0], [0, 3, 1], [2, 0, 1]]]),
      torch.tensor([[1, 2, 1], [2, 0, 0]])),
+    (torch.tensor([[[0.0, 1, 2], [3, 0, 1], [0, 2, 0]], [[1.0, 0, 0], [0, 3, 1], [2, 0, 1]]]),
+     torch.tensor([[1, 0, 1], [0, 0, 2]])),
     (torch.tensor([[[0.0, 1, 2], [3, 0, 1]]]), torch.tensor([[0, 2]]), 2),
 )
 
@@ -1488,6 +1508,10 @@ def padded_places_have_no_say(output, generator):
     other = torch.cat([logits[:, :2], torch.randn(1, 1, 5, generator=generator)], 1)
     target = torch.tensor([[1, 2, 0]])
     return torch.allclose(output(logits, target), output(other, target), atol=1e-4)
+
+
+def nothing_is_cut_off(output, generator):
+    return abs(output(torch.tensor([[[0.0, 0.0, 1000.0]]]), torch.tensor([[1]])).item() - 1000) < 1
 
 
 def all_logits_may_move(output, generator):
@@ -2081,6 +2105,8 @@ EXERCISES = (
         mistakes=LOSS_MISTAKES,
         properties=(("Eight words that are equally likely do not give log 8.", many_classes_are_a_guess),
                     ("Other logits at a padded place change the loss.", padded_places_have_no_say),
+                    ("A guess that is wrong by 1000 does not cost 1000: is a probability kept from being 0?",
+                     nothing_is_cut_off),
                     ("Adding 3 to all logits changes the loss.", all_logits_may_move)),
     ),
     Exercise(

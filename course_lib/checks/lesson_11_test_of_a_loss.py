@@ -6,8 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import proofs
+from course_lib.checks.asking import Call
 from course_lib.checks.exercise import Exercise
-from course_lib.checks.suspects import line_up
+from course_lib.checks.suspects import Suspect, line_up
 
 
 def token_losses(logits, targets, pad_id=0):
@@ -72,9 +73,13 @@ def first_tokens(logits, targets, pad_id=0):
     return token_losses(logits, targets, pad_id)[0][:, 0].mean()
 
 
+def wrong_sign(logits, targets, pad_id=0):
+    return -mean_of_tokens(logits, targets, pad_id)
+
+
 LOSSES = line_up(by_sentence, mean_of_tokens, zero_is_padding, one_by_one, counted_padding, built_in, divided_by_all,
-                 added_up, softmax_twice, logarithm_of_a_softmax, in_bits, first_tokens)
-RIGHT_LOSSES = {"B", "D", "F"}
+                 added_up, softmax_twice, logarithm_of_a_softmax, in_bits, first_tokens, wrong_sign)
+RIGHT_LOSSES = {mean_of_tokens, one_by_one, built_in}
 TWO_LENGTHS = torch.tensor([[3, 1, 4, 2], [2, 4, 0, 0]])
 
 
@@ -147,6 +152,15 @@ def the_mean_of_the_sentences(loss):
     return agrees(loss, wanted=by_sentence)
 
 
+def either_sign(loss):
+    """Your test takes no notice of the sign. Whoever forgets the minus before the logarithm gets through: is a better
+    guess then still a smaller loss?"""
+    def size(*args):
+        return loss(*args).abs()
+
+    return agrees(size) and other_padding(size) and agrees(size, strength=200.0)
+
+
 def right_to_the_last_bit(loss):
     """You ask for equality in every bit. The same sum in another order differs in the last digits, and is right."""
     logits = torch.randn(9, 23, 13, generator=torch.Generator().manual_seed(0))
@@ -160,19 +174,26 @@ def stops_instead(loss):
     return True
 
 
+def under_other_letters(generator):
+    """A letter says nothing about what an implementation does."""
+    exchanged = {"B": by_sentence, "A": mean_of_tokens, "F": added_up, "H": built_in}
+    return [Call((Suspect(letter, loss),), "under other letters") for letter, loss in exchanged.items()]
+
+
 EXERCISES = (Exercise(
     name="is_token_mean",
     lesson="11",
     asked="True for every function that computes the mean loss over all real tokens, whatever its style, and False for "
     "every other: five of them have letters, the check knows more.",
     verified=proofs.is_token_mean,
-    oracle=lambda loss: loss.letter in RIGHT_LOSSES,
+    oracle=lambda loss: loss.function in RIGHT_LOSSES,
     examples=tuple((suspect,) for suspect in LOSSES[:5]),
     sizes=tuple((i,) for i in range(5, len(LOSSES))),
     make=lambda generator, i: (LOSSES[i],),
+    calls=under_other_letters,
     mistakes=(only_a_scalar, accuses_everyone, nothing_is_padding, sentences_of_one_length, all_words_equally_likely,
               padding_is_always_zero, small_logits, the_sum_for_the_mean, the_mean_over_all_places,
-              the_mean_of_the_sentences, right_to_the_last_bit, stops_instead),
+              the_mean_of_the_sentences, either_sign, right_to_the_last_bit, stops_instead),
 ),)
 
 
