@@ -215,6 +215,13 @@ def quotient_of_products(gates):
     return (running[:, None] / running).tril()
 
 
+def zeros_made_tiny(gates):
+    """One running product was divided by another, and gates of zero were made tiny numbers for it. How many small
+    factors does it take until the product itself is zero, and what is 0 / 0?"""
+    running = torch.where(gates == 0, 1e-12, gates).cumprod(0)
+    return (running[:, None] / running).tril()
+
+
 def sum_of_logarithms(gates):
     """The product was taken as the exponential of a sum of logarithms. What is the logarithm of a negative gate?"""
     running = gates.log().cumsum(0)
@@ -269,8 +276,13 @@ def make_gates(generator, T):
     return (torch.randn(T, generator=generator),)
 
 
+def nearly_closed_gates(generator):
+    """The product of all these gates is zero in float32, or is zero indeed."""
+    return [Call((torch.full((40,), 0.03),), "40 gates of 0.03"), Call((torch.zeros(8),), "8 gates of 0")]
+
+
 def the_past_alone_is_heard(output, generator):
-    return bool((output(*make_gates(generator, 6)).triu(1) == 0).all())
+    return bool((output(*make_gates(generator, 6)).triu(1).abs() < 1e-4).all())
 
 
 def own_word_counts_once(output, generator):
@@ -461,6 +473,16 @@ def left_as_they_were(x, adjacency, message, update):
     return edge_by_edge(x, adjacency, message, update) * adjacency.any(1, keepdim=True)
 
 
+def one_after_another(x, adjacency, message, update):
+    """The nodes were updated one after another, so the later ones heard what the earlier ones had become. Whose values
+    does a step go by: the old ones or the new ones?"""
+    x = x.clone()
+    nothing = torch.zeros_like(message(x[0], x[0]))
+    for i in range(len(x)):
+        x[i] = update(x[i], sum((message(x[i], sender) for sender in x[adjacency[i]]), nothing))
+    return x
+
+
 def make_step(generator, N, D):
     return torch.randn(N, D, generator=generator), one_way_streets(generator, N), PRODUCT, NEW_WITH_OLD
 
@@ -484,10 +506,13 @@ def step(x, adjacency, message=BOTH, update=NEW_AND_OLD):
     return torch.tensor(x), torch.tensor(adjacency), message, update
 
 
-def one_sided_messages(generator):
-    """What only one end decides has an axis of size one where the other end stands."""
+def other_messages(generator):
+    """A message of another width; and what only one end decides has an axis of size one where the other end stands."""
     x, adjacency, _, update = make_step(generator, 4, 3)
-    return [Call((x, adjacency, Says("10 * sender", ten_senders), update),
+    return [Call(step([[1.0, 2.0, 0.0], [-1.0, 3.0, 2.0], [2.0, 1.0, 1.0], [4.0, 0.0, -2.0]],
+                      [[False, True, True, False], [True, True, False, True], [False] * 4, [True] * 4],
+                      ONE_NUMBER, NEW_WITH_OLD)),
+            Call((x, adjacency, Says("10 * sender", ten_senders), update),
                  "a message that the sender alone decides"),
             Call((x, adjacency, Says("receiver**2", squared_receiver), update),
                  "a message that the receiver alone decides")]
@@ -547,6 +572,22 @@ def masked_after_the_softmax(x, adjacency, W_q, W_k, W_v):
     before?"""
     scores = (x @ W_q) @ (x @ W_k).T / W_k.shape[1] ** 0.5
     return (torch.softmax(scores, -1) * adjacency) @ (x @ W_v)
+
+
+def nothing_left_for_neighbours(x, adjacency, W_q, W_k, W_v):
+    """What the softmax gave to strangers was taken away after it. Where their scores are far above those of the
+    neighbours, it gave them everything, and nothing is left. Which score has to go into the softmax for a stranger?"""
+    scores = (x @ W_q) @ (x @ W_k).T / W_k.shape[1] ** 0.5
+    weights = torch.softmax(scores, -1) * adjacency
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-30) @ (x @ W_v)
+
+
+def mask_is_merely_low(x, adjacency, W_q, W_k, W_v):
+    """The scores of strangers were made low, and those of neighbours can be lower still. Which number is below all
+    others?"""
+    scores = (x @ W_q) @ (x @ W_k).T / W_k.shape[1] ** 0.5
+    weights = torch.softmax(scores.masked_fill(~adjacency, -1e4), -1)
+    return weights * adjacency.any(1, keepdim=True) @ (x @ W_v)
 
 
 def scores_of_zero(x, adjacency, W_q, W_k, W_v):
@@ -666,7 +707,7 @@ EXERCISES = (
         verified=graphs.convolution_pattern,
         oracle=slide,
         examples=((torch.tensor([1.0, 2.0, 4.0]), 4), (torch.tensor([1.0, 0.0, 3.0, -2.0, 5.0]), 3)),
-        sizes=((5, 7), (3, 6), (7, 3), (5, 5), (3, 1), (1, 3), (1, 1)),
+        sizes=((5, 7), (3, 6), (7, 3), (5, 5), (7, 2), (5, 1), (3, 1), (1, 3), (1, 1)),
         make=make_kernel,
         mistakes=(turned_round, looks_back_only, looks_ahead_only, one_too_far, goes_round, repeats_the_edge,
                   leaves_the_edges_out, rows_that_fit, rows_sum_to_one, softmax_of_the_kernel, same_row_everywhere,
@@ -687,10 +728,11 @@ EXERCISES = (
         examples=((torch.tensor([7.0, 2.0, 3.0]),), (torch.tensor([5.0, 0.5, 0.0, -2.0]),)),
         sizes=((5,), (7,), (2,), (1,)),
         make=make_gates,
+        calls=nearly_closed_gates,
         mistakes=(own_gate_too, gate_of_the_step_before, a_gate_missing, slice_ends_too_early, power_of_the_last,
                   power_of_the_one_at_s, power_of_the_first, turned_over, hears_the_future, quotient_of_products,
-                  sum_of_logarithms, own_word_missing, one_step_only, adds_the_gates, rows_to_one, lets_in_the_rest,
-                  last_row_only, minus_sign, inverse),
+                  zeros_made_tiny, sum_of_logarithms, own_word_missing, one_step_only, adds_the_gates, rows_to_one,
+                  lets_in_the_rest, last_row_only, minus_sign, inverse),
         properties=(
             ("A state hears positions that come after it.", the_past_alone_is_heard),
             ("A state does not hear its own position with the weight 1.", own_word_counts_once),
@@ -709,14 +751,11 @@ EXERCISES = (
         ),
         sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
         make=make_step,
-        extremes=(step([[1.0, 2.0, 0.0], [-1.0, 3.0, 2.0], [2.0, 1.0, 1.0], [4.0, 0.0, -2.0]],
-                       [[False, True, True, False], [True, True, False, True], [False] * 4, [True] * 4],
-                       ONE_NUMBER, NEW_WITH_OLD),),
-        calls=one_sided_messages,
+        calls=other_messages,
         mistakes=(edges_turned_round, arguments_swapped, collected_by_the_sender, mean_of_messages, largest_message,
                   everybody_hears_everybody, strangers_only, always_hears_itself, never_hears_itself, both_ways,
                   no_update, update_swapped, adds_instead, no_message, one_message_about_the_sum, sender_alone,
-                  receiver_alone, update_for_each_message, left_as_they_were),
+                  receiver_alone, update_for_each_message, left_as_they_were, one_after_another),
         properties=(
             ("With the nodes in another order, the results are not just in another order.", names_do_not_matter),
             ("A node hears somebody it is not connected to.", strangers_are_not_heard),
@@ -741,11 +780,14 @@ EXERCISES = (
         make=make_nodes,
         extremes=(nodes([[40.0, 0.0], [0.0, 40.0], [40.0, 40.0]],
                         [[True, True, True], [True, True, False], [False] * 3],
-                        [[30.0], [0.0]], [[20.0], [0.0]], [[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]),),
+                        [[1.5], [0.0]], [[1.0], [0.0]], [[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]),
+                  nodes([[10.0, 1.0], [-10.0, 3.0]], [[False, True], [True, False]],
+                        [[20.0], [0.0]], [[20.0], [0.0]], [[1.0, 0.0], [0.0, 1.0]])),
         mistakes=(graph_ignored, graph_inverted, graph_turned_round, graph_both_ways, hears_itself, deaf_to_itself,
-                  masked_after_the_softmax, scores_of_zero, mean_for_the_lonely, nan_for_the_lonely,
-                  own_value_for_the_lonely, softmax_down_the_columns, no_scale, scale_by_width, scale_without_root,
-                  query_and_key_swapped, keys_for_queries, nobody_compared, not_divided, values_not_projected),
+                  masked_after_the_softmax, nothing_left_for_neighbours, mask_is_merely_low, scores_of_zero,
+                  mean_for_the_lonely, nan_for_the_lonely, own_value_for_the_lonely, softmax_down_the_columns,
+                  no_scale, scale_by_width, scale_without_root, query_and_key_swapped, keys_for_queries,
+                  nobody_compared, not_divided, values_not_projected),
         properties=(
             ("On the complete graph a feature that is 1 in every value does not stay 1.", weights_sum_to_one),
             ("With the nodes in another order, the results are not just in another order.", order_of_nodes_is_free),

@@ -180,6 +180,8 @@ MEAN_POOL = Exercise(
     square_size=(2, 4, 3),
     make=make_texts,
     extremes=((torch.tensor([[[3000.0, 0.0], [5000.0, 8000.0]]]), torch.tensor([[True, False]])),),
+    calls=lambda generator: [Call((torch.tensor([[[0.002, 0.008], [0.004, 0.0]]]), torch.tensor([[True, True]])),
+                                  "a mean of length 0.005")],
     mistakes=(pools_over_padding, mask_inverted, first_token, last_place, marks_left_out, cut_by_the_count, maximum,
               not_brought_to_length_one, sum_not_mean, divided_by_all_places, tokens_brought_to_length_one,
               tokens_of_length_one_only, length_by_sum_of_values, divided_by_the_square, by_the_largest,
@@ -298,7 +300,7 @@ def length_says_nothing(output, generator):
 
 def every_row_once(output, generator):
     found = output(*make_search(generator, 5, 3, 5))
-    return sorted(found.tolist()) == list(range(5))
+    return sorted(found.flatten().tolist()) == list(range(5))
 
 
 def a_longer_list_begins_like_a_short_one(output, generator):
@@ -321,6 +323,8 @@ COSINE_SEARCH = Exercise(
     square_size=(6, 4, 2),
     make=make_search,
     extremes=((torch.tensor([3000.0, 4000.0]), torch.tensor([[9000.0, 0.0], [60.0, 90.0], [0.0, 7000.0]]), 2),),
+    calls=lambda generator: [Call((torch.tensor([1.0, 0.0]), torch.tensor(
+        [[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015], [0.0, 1.0]]), 4), "cosines that are nearly the same")],
     mistakes=(dot_product, nearest_by_distance, least_alike, worst_first, by_row_number, absolute_value,
               returns_vectors, only_the_best, all_of_them, skips_the_best, ranks,
               channels_brought_to_length_one, divided_by_the_square_of_the_length, length_by_absolute_values,
@@ -378,6 +382,12 @@ def eps_outside_the_root(x, gain, eps=1e-5):
 def eps_as_a_floor(x, gain, eps=1e-5):
     """eps was used as a lower bound of the mean square. The contract adds it, always."""
     return x / mean_square(x).clamp_min(eps).sqrt() * gain
+
+
+def eps_for_zeros_only(x, gain, eps=1e-5):
+    """eps was not added: x was brought to one and the same size, however small it was. To what does the contract add
+    eps?"""
+    return x / mean_square(x).clamp_min(1e-24).sqrt() * gain
 
 
 def no_eps(x, gain, eps=1e-5):
@@ -488,7 +498,7 @@ RMS_NORM = Exercise(
         norm_example([[[2.0, 1.0], [0.0, 4.0]], [[1.0, 1.0], [5.0, 1.0]], [[1.0, 0.0], [3.0, 1.0]]], [1.0, 2.0]),
         norm_example([3.0, 4.0, 0.0], [1.0, 2.0, 1.0]),
         norm_example([[0.0, 0.0], [1.0, 7.0]], [1.0, 2.0]),
-        norm_example([[0.001, 0.007]], [1.0, 2.0]),
+        norm_example([[0.001, 0.002]], [1.0, 2.0]),
         norm_example([[1.0, 7.0]], [1.0, 2.0], 2.0),
     ),
     sizes=((3, 5), (2, 3, 4), (2, 5, 3, 6), (7,), (4, 4), (3, 3, 3), (1, 4), (3, 1), (1, 1)),
@@ -496,8 +506,9 @@ RMS_NORM = Exercise(
     make=make_norm,
     extremes=(norm_example([[30000.0, 40000.0]], [1.0, 2.0]),),
     mistakes=(layer_norm, by_the_deviation, sum_of_squares, no_root, multiplied, eps_outside_the_root, eps_as_a_floor,
-              no_eps, fixed_eps, no_gain, gain_added, one_plus_gain, gain_before_the_norm, gain_squared, over_axis_0,
-              over_axis_1, one_size_for_all, mean_absolute_value, one_fewer, square_of_the_mean, axis_not_kept),
+              eps_for_zeros_only, no_eps, fixed_eps, no_gain, gain_added, one_plus_gain, gain_before_the_norm,
+              gain_squared, over_axis_0, over_axis_1, one_size_for_all, mean_absolute_value, one_fewer,
+              square_of_the_mean, axis_not_kept),
     properties=(
         ("A vector twice as long gives another result.", size_says_nothing),
         ("With a gain of 1 the mean square of the result is not 1.", mean_square_is_one),
@@ -564,6 +575,13 @@ def half_the_exponent(x, base=10000.0):
 def twice_the_exponent(x, base=10000.0):
     """Pair i turns by base^(-4i/d). Was d/2 put in the place of d?"""
     return turned(x, torch.arange(x.shape[-2]), frequencies(x.shape[-1], base) ** 2)
+
+
+def last_pair_by_the_base(x, base=10000.0):
+    """The exponents run from 0 to 1, so the last pair turns by 1/base. Does `linspace` include its end, and what is
+    2i/d for the last pair?"""
+    frequency = base ** -torch.linspace(0, 1, x.shape[-1] // 2, dtype=torch.float64)
+    return turned(x, torch.arange(x.shape[-2]), frequency)
 
 
 def faster_and_faster(x, base=10000.0):
@@ -671,8 +689,8 @@ def make_rope(generator, *size):
 
 def rope_calls(generator):
     """Other bases; judged in float32 only, since angles in float32 are as right as needed."""
-    return [Call((torch.randn(2, 3, 5, 6, generator=generator), 100000.0), "another base"),
-            Call((torch.randn(4, 8, generator=generator), 50.0), "another base")]
+    return [Call((torch.randn(2, 3, 5, 6, generator=generator), 100000.0)),
+            Call((torch.randn(4, 8, generator=generator), 50.0))]
 
 
 def lengths_stay(output, generator):
@@ -703,15 +721,15 @@ APPLY_ROPE = Exercise(
         (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 2.0, 1.0]]),),
         (torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]]),),
     ),
-    sizes=((2, 3, 5, 4), (5, 6), (2, 4, 8), (4, 4), (4, 4, 4, 4), (3, 2), (1, 2)),
+    sizes=((2, 3, 5, 4), (5, 6), (2, 4, 8), (4, 4), (4, 4, 4, 4), (70, 2), (3, 2), (1, 2)),
     square_size=(2, 3, 1, 4),
     make=make_rope,
     calls=rope_calls,
     extremes=((torch.tensor([[1000.0, 2000.0], [3000.0, 1000.0]]),),),
-    mistakes=(halves_as_pairs, clockwise, places_from_1, half_the_exponent, twice_the_exponent, faster_and_faster,
-              slowest_first, one_frequency, base_ignored, degrees, place_as_a_share, places_along_the_first_axis,
-              places_along_axis_1, waves_added, waves_multiplied, cosine_only, cosine_and_sine_exchanged, mirrored,
-              half_a_pair, reads_what_it_wrote, not_woven_together),
+    mistakes=(halves_as_pairs, clockwise, places_from_1, half_the_exponent, twice_the_exponent, last_pair_by_the_base,
+              faster_and_faster, slowest_first, one_frequency, base_ignored, degrees, place_as_a_share,
+              places_along_the_first_axis, places_along_axis_1, waves_added, waves_multiplied, cosine_only,
+              cosine_and_sine_exchanged, mirrored, half_a_pair, reads_what_it_wrote, not_woven_together),
     properties=(
         ("At place 0 the vector is changed.", place_0_stays),
         ("The pairs change their lengths: that is no turn.", lengths_stay),
@@ -781,6 +799,24 @@ class no_switch(Gated):
 
     def hidden(self, gate, up):
         return gate * up
+
+
+class infinity_by_infinity(Gated):
+    """The sigmoid was written with exp(z) above and below the line, and for a large z both are infinite. How can a
+    sigmoid be written with exp(-z)?"""
+
+    def hidden(self, gate, up):
+        return gate * gate.exp() / (1 + gate.exp()) * up
+
+
+class with_biases(Gated):
+    """The linear layers have biases. With which argument does the contract make them?"""
+
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.gate = nn.Linear(d_model, d_ff)
+        self.up = nn.Linear(d_model, d_ff)
+        self.down = nn.Linear(d_ff, d_model)
 
 
 class switch_on_both(Gated):
@@ -932,7 +968,10 @@ SWIGLU = Exercise(
     square_size=(4, 6, 2, 3),
     build=lambda d_model, d_ff, *positions: (d_model, d_ff),
     make=make_swiglu,
-    mistakes=(views_exchanged, sigmoid_alone, relu_gate, gelu_gate, tanh_gate, no_switch, switch_on_both,
+    calls=lambda generator: [Call((torch.tensor([[200.0, 300.0], [-300.0, 200.0]]),), "large values", build=(2, 3),
+                                  weights=GATES)],
+    mistakes=(views_exchanged, sigmoid_alone, relu_gate, gelu_gate, tanh_gate, no_switch, infinity_by_infinity,
+              with_biases, switch_on_both,
               switch_on_the_product, added, gate_alone, up_alone, no_gate, gate_for_both, up_for_both, half_a_sigmoid,
               softmax_gate, squared_relu, adds_x, way_back_forgotten, switch_at_the_end, switch_at_the_start,
               not_transposed),
@@ -1026,6 +1065,20 @@ def sees_the_future_only(query, key, value):
     return torch.softmax(scores, -1) @ in_blocks(query, value)
 
 
+def sees_only_what_comes_after(query, key, value):
+    """The mask is inverted, and torch's attention was told so: each token sees only what comes after it. What does True
+    mean in its `attn_mask`?"""
+    return F.scaled_dot_product_attention(query, in_blocks(query, key), in_blocks(query, value),
+                                          attn_mask=~triangle(query))
+
+
+def past_and_present_hidden(query, key, value):
+    """The mask is inverted: each token sees only what comes after it, and the last one nothing at all. Which places of
+    the scores are to be filled: those of the triangle or the others?"""
+    scores = scores_of(query, in_blocks(query, key)).masked_fill(triangle(query), -torch.inf)
+    return torch.softmax(scores, -1) @ in_blocks(query, value)
+
+
 def does_not_see_itself(query, key, value):
     """A token does not see itself, and the first one sees nobody. Does the diagonal belong to the past?"""
     scores = scores_of(query, in_blocks(query, key)).masked_fill(~triangle(query).tril(-1), -torch.inf)
@@ -1044,6 +1097,19 @@ def masked_after_the_softmax(query, key, value):
     """The mask came after the softmax, so the weights no longer sum to one. Where does it have to stand?"""
     weights = torch.softmax(scores_of(query, in_blocks(query, key)), -1) * triangle(query)
     return weights @ in_blocks(query, value)
+
+
+def nothing_left_to_share_out(query, key, value):
+    """The mask came after the softmax, and the weights were divided by their sum. Where a later token has by far the
+    largest score it got everything, and 0 / 0 is left. Where does the mask have to stand?"""
+    weights = torch.softmax(scores_of(query, in_blocks(query, key)), -1) * triangle(query)
+    return weights / weights.sum(-1, keepdim=True) @ in_blocks(query, value)
+
+
+def mask_is_merely_low(query, key, value):
+    """Masked scores were made low, and the scores of the past can be lower still. Which number is below all others?"""
+    scores = scores_of(query, in_blocks(query, key)).masked_fill(~triangle(query), -1e4)
+    return torch.softmax(scores, -1) @ in_blocks(query, value)
 
 
 def zero_as_mask(query, key, value):
@@ -1129,15 +1195,18 @@ GROUPED = Exercise(
         (torch.tensor([[[[1.0, 0.0], [1.0, 2.0]], [[0.0, 1.0], [2.0, 1.0]]]]),
          torch.tensor([[[[1.0, 2.0], [0.0, 1.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 5.0]]]])),
     ),
-    sizes=((2, 6, 3, 5, 4), (3, 6, 2, 4, 5), (1, 4, 1, 3, 2), (2, 3, 3, 5, 4), (4, 4, 2, 4, 4), (2, 2, 1, 1, 3),
-           (1, 1, 1, 1, 1)),
+    sizes=((2, 6, 3, 5, 4), (3, 6, 2, 4, 5), (1, 4, 1, 3, 2), (2, 3, 3, 5, 4), (4, 4, 2, 4, 4), (1, 2, 1, 70, 1),
+           (2, 2, 1, 1, 3), (1, 1, 1, 1, 1)),
     square_size=(2, 6, 3, 5, 4),
     make=make_groups,
     extremes=((torch.tensor([[[[40.0], [60.0]], [[50.0], [30.0]]]]), torch.tensor([[[[30.0], [40.0]]]]),
-               torch.tensor([[[[1.0], [2.0]]]])),),
+               torch.tensor([[[[1.0], [2.0]]]])),
+              (torch.tensor([[[[200.0], [100.0]]]]), torch.tensor([[[[-200.0], [100.0]]]]),
+               torch.tensor([[[[1.0], [2.0]]]]))),
     mistakes=(shared_in_turn, values_in_turn, keys_in_turn, first_head_for_all, mean_of_the_heads, blocks_in_reverse,
-              nothing_shared, query_heads_averaged, no_mask, sees_the_future_only, does_not_see_itself,
-              sees_one_too_many, masked_after_the_softmax, zero_as_mask, no_scale, scale_by_d, scale_by_d_model,
+              nothing_shared, query_heads_averaged, no_mask, sees_the_future_only, sees_only_what_comes_after,
+              past_and_present_hidden, does_not_see_itself, sees_one_too_many, masked_after_the_softmax,
+              nothing_left_to_share_out, mask_is_merely_low, zero_as_mask, no_scale, scale_by_d, scale_by_d_model,
               softmax_over_queries, softmax_over_heads, no_softmax, heads_merged),
     properties=(
         ("A token sees what comes after it.", future_is_hidden),
