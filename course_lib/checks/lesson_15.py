@@ -721,7 +721,7 @@ APPLY_ROPE = Exercise(
         (torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 2.0, 1.0]]),),
         (torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]]),),
     ),
-    sizes=((2, 3, 5, 4), (5, 6), (2, 4, 8), (4, 4), (4, 4, 4, 4), (70, 2), (3, 2), (1, 2)),
+    sizes=((2, 3, 5, 4), (5, 6), (2, 4, 8), (4, 4), (4, 4, 4, 4), (66, 2), (3, 2), (1, 2)),
     square_size=(2, 3, 1, 4),
     make=make_rope,
     calls=rope_calls,
@@ -817,6 +817,9 @@ class with_biases(Gated):
         self.gate = nn.Linear(d_model, d_ff)
         self.up = nn.Linear(d_model, d_ff)
         self.down = nn.Linear(d_ff, d_model)
+
+    def hidden(self, gate, up):
+        return F.silu(gate) * up
 
 
 class switch_on_both(Gated):
@@ -1195,7 +1198,7 @@ GROUPED = Exercise(
         (torch.tensor([[[[1.0, 0.0], [1.0, 2.0]], [[0.0, 1.0], [2.0, 1.0]]]]),
          torch.tensor([[[[1.0, 2.0], [0.0, 1.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 5.0]]]])),
     ),
-    sizes=((2, 6, 3, 5, 4), (3, 6, 2, 4, 5), (1, 4, 1, 3, 2), (2, 3, 3, 5, 4), (4, 4, 2, 4, 4), (1, 2, 1, 70, 1),
+    sizes=((2, 6, 3, 5, 4), (3, 6, 2, 4, 5), (1, 4, 1, 3, 2), (2, 3, 3, 5, 4), (4, 4, 2, 4, 4), (1, 1, 1, 66, 1),
            (2, 2, 1, 1, 3), (1, 1, 1, 1, 1)),
     square_size=(2, 6, 3, 5, 4),
     make=make_groups,
