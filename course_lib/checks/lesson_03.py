@@ -388,7 +388,7 @@ def batch_mistakes():
 
     def subtracts_true_and_false(s, h, W_d, W_e, v, mask=None):
         """True and False cannot be subtracted from a number: torch refuses `1 - src_mask`. Which sign turns a mask
-        round? `~src_mask` is True at padding."""
+        round, so that it is True at padding?"""
         energies = batch_hidden(s, h, W_d, W_e) @ v
         return finish(energies if mask is None else energies + (1 - mask) * -1e9, h, None)
 

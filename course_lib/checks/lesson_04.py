@@ -147,8 +147,8 @@ def half_of_d(query, inputs):
 
 
 def twice_d(query, inputs):
-    """The scores were divided by D and then by 2: in `scores / D**1/2` the power comes first, and it is D ** 1. How does
-    the exponent stay in one piece?"""
+    """The scores were divided by D and then by 2: in `scores / D**1/2` the power comes first, and it is D ** 1. How
+    does the exponent stay in one piece?"""
     return torch_attention(query, inputs, 1 / (2 * query.shape[0]))
 
 

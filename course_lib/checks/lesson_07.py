@@ -387,8 +387,8 @@ def half_of_d(query, key, value, mask=None):
 
 
 def twice_d(query, key, value, mask=None):
-    """The scores were divided by d and then by 2: in `scores / d**1/2` the power comes first, and it is d ** 1. How does
-    the exponent stay in one piece?"""
+    """The scores were divided by d and then by 2: in `scores / d**1/2` the power comes first, and it is d ** 1. How
+    does the exponent stay in one piece?"""
     return scaled_by(4 * query.shape[-1] ** 2, query, key, value, mask)
 
 
@@ -1180,10 +1180,11 @@ EXERCISES = (
                   adds_a_head_axis, first_mask_for_all, first_row_for_all, always_causal, causal_without_a_mask,
                   causal_instead, needs_a_mask, asks_whether_a_mask_is_true, turns_all_axes, no_transpose, no_scale,
                   scale_by_d, half_of_d, twice_d, multiplies, scale_by_dv, scale_by_number_of_keys,
-                  scale_by_number_of_queries, hard_coded_8, scales_the_weights, softmax_over_queries, softmax_over_the_batch,
-                  softmax_over_everything, no_softmax, sigmoid, overflows, one_number_subtracted_from_all,
-                  takes_the_largest, averages, returns_weights, returns_scores, mixes_the_keys, adds_the_query,
-                  first_sentence_s_keys, first_sentence_s_values, sums_the_queries, squeezes_everything),
+                  scale_by_number_of_queries, hard_coded_8, scales_the_weights, softmax_over_queries,
+                  softmax_over_the_batch, softmax_over_everything, no_softmax, sigmoid, overflows,
+                  one_number_subtracted_from_all, takes_the_largest, averages, returns_weights, returns_scores,
+                  mixes_the_keys, adds_the_query, first_sentence_s_keys, first_sentence_s_values, sums_the_queries,
+                  squeezes_everything),
         properties=(
             ("What a masked key and its value hold changes the result.", a_masked_key_has_no_influence),
             ("A mask that hides nothing changes the result.", an_open_mask_is_no_mask),
