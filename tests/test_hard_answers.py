@@ -213,7 +213,7 @@ def table(kind):
     def answer(T):
         mask = torch.ones(T, T, dtype=torch.bool).tril()
         return {"sparse": mask.to_sparse, "meta": lambda: mask.to("meta"),
-                "nested": lambda: torch.nested.nested_tensor([mask.float()])}[kind]()
+                "nested": lambda: torch.nested.nested_tensor([mask.float()], layout=torch.jagged)}[kind]()
     return answer
 
 
