@@ -1189,7 +1189,7 @@ def more_transformers(generator):
     small_model = dict(build=small, weights=random_weights(transformer.Transformer(*small), generator))
     return [
         Call((nothing, tgt), "a source of padding alone", **model),
-        Call((torch.tensor([[0, 2, 3, 0, 4], [2, 0, 0, 3, 1]]), torch.tensor([[1, 0, 4, 3], [2, 5, 0, 1]])),
+        Call((torch.tensor([[0, 2, 0, 3, 4], [2, 0, 0, 3, 1]]), torch.tensor([[1, 0, 4, 3], [2, 5, 0, 1]])),
              "padding in front of words and between them", **model),
         Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target",
              **small_model),
