@@ -1185,18 +1185,16 @@ def more_transformers(generator):
     src, tgt = some_ids(generator, 3, 4, 7), some_ids(generator, 3, 5, 6)
     nothing = torch.cat([src[:2], torch.zeros(1, 4, dtype=torch.int64)])
     model = dict(build=(7, 6, 8, 2, 5, 2), weights=weights)
-    small = 7, 6, 2, 1, 2, 1
-    small_model = dict(build=small, weights=random_weights(transformer.Transformer(*small), generator))
+    shallow = dict(build=(7, 6, 8, 2, 5, 1), weights={n: w for n, w in weights.items() if "coder.1." not in n})
     return [
         Call((nothing, tgt), "a source of padding alone", **model),
         Call((torch.tensor([[0, 2, 0, 3, 4], [2, 0, 0, 3, 1]]), torch.tensor([[1, 0, 4, 3], [2, 5, 0, 1]])),
              "padding in front of words and between them", **model),
-        Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target",
-             **small_model),
-        Call((src, tgt), "dropout 0.5 in eval mode", build=(*model["build"], 0.5), weights=weights),
-        hardly_dropped(src[:, :1], tgt[:, :1], **model),  # position 0 is exact in any precision
-        Call((src[:1, :2], tgt[:1, :2]), "dropout 1.0 in train mode", build=(*model["build"], 1.0), weights=weights,
-             train=True),
+        Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target", **shallow),
+        Call((src, tgt), "dropout 0.5 in eval mode", **(shallow | dict(build=(*shallow["build"], 0.5)))),
+        hardly_dropped(src[:, :1], tgt[:, :1], **shallow),  # position 0 is exact in any precision
+        Call((src[:1, :2], tgt[:1, :2]), "dropout 1.0 in train mode", train=True,
+             **(shallow | dict(build=(*shallow["build"], 1.0)))),
     ]
 
 
