@@ -1154,7 +1154,7 @@ def too_flat(model, idx, max_new_tokens, block_size):
     """Likely tokens came up less often than their probabilities say. Is a temperature left over, or what else was done
     to the logits? From what exactly is a token drawn?"""
     return loop(model, idx, max_new_tokens, block_size, pick=lambda logits: torch.multinomial(
-        torch.softmax(logits[:, -1] / 1.5, -1), 1))
+        torch.softmax(logits[:, -1] / 1.3, -1), 1))
 
 
 def the_end_is_cut_off(model, idx, max_new_tokens, block_size):
@@ -1366,8 +1366,8 @@ ONE_AND_MANY = (0.5, *((148 - i) / 19602 for i in range(99)))
 
 
 def not_alike(draw, generator):
-    shares = shares_of(draw, 100, ONE_AND_MANY)
-    return shares is None or bool(shares[0] > 0.2)
+    shares = shares_of(draw, 200, ONE_AND_MANY)
+    return shares is None or bool(shares[0] > 0.06)
 
 
 def of_the_half(tells):
@@ -1380,7 +1380,7 @@ def of_the_half(tells):
 
 
 not_too_often = of_the_half(lambda share: share < 0.62)
-not_too_rarely = of_the_half(lambda share: share > 0.38 or share < 0.08)
+not_too_rarely = of_the_half(lambda share: share > 0.38 or share <= 0.06)
 
 
 def unlikely_ones_come_up(draw, generator):

@@ -214,7 +214,8 @@ def nothing_is_lost(output, generator):
 def a_patch_is_one_row(output, generator):
     images = torch.zeros(1, 2, 4, 6)
     images[:, :, 2:4, 2:4] = 1
-    return int((output(images, 2)[0] != 0).any(-1).sum()) == 1
+    patches = output(images, 2)[0]
+    return int((patches != patches[0]).any(-1).sum()) == 1
 
 
 def pictures_stay_apart(output, generator):
@@ -344,8 +345,8 @@ class class_token_at_the_end(Embedding):
 
 
 class class_token_of_zeros(Embedding):
-    """The class token is made anew, of zeros, so nothing it could learn is ever used. The constructor made one that can
-    learn: what is its name?"""
+    """What stands at index 0 is zeros, or only a position, so nothing the class token could learn is ever used. The
+    constructor made one that can learn: what is its name?"""
 
     def class_token(self, tokens):
         return torch.zeros_like(tokens[:, :1])
@@ -806,6 +807,18 @@ class one_skip_more(Model):
         return x
 
 
+class norms_before_the_sublayers(Model):
+    """The layers were taken apart, and each norm came before its sublayer: that is pre-norm, as in the paper. The
+    layers are to be used as they are: what does calling one do?"""
+
+    def encode(self, x):
+        for layer in self.layers:
+            h = layer.norm1(x)
+            x = x + layer.dropout(layer.self_attn(h, h, h))
+            x = x + layer.dropout(layer.ff(layer.norm2(x)))
+        return x
+
+
 class positions_before_every_layer(Model):
     """The positions were added again before every layer. The embedding has done it: how often does equation 1 of the
     paper?"""
@@ -838,8 +851,8 @@ class class_token_sees_itself_only(Model):
 
 
 class no_dropout(Model):
-    """In train mode, nothing was dropped after the embedding. The constructor made a `dropout`: where does its
-    docstring want it?"""
+    """In train mode, nothing was dropped from the class token after the embedding. The constructor made a `dropout`:
+    where does its docstring want it, and for which tokens?"""
 
     def drop(self, x):
         return x
@@ -851,6 +864,14 @@ class dropout_always_on(Model):
 
     def drop(self, x):
         return F.dropout(x, self.dropout.p)
+
+
+class dropped_without_scaling(Model):
+    """In train mode, numbers were dropped and the others left as they are. By what does dropout multiply what it keeps,
+    so that a sum stays about as large as it is in eval mode?"""
+
+    def drop(self, x):
+        return x * (torch.rand_like(x) >= self.dropout.p) if self.training else x
 
 
 class dropout_before_the_head(Model):
@@ -898,6 +919,20 @@ def logits_by_hand():
     return Call((images,), says, build=(2, 1, 1, 3, 2, 1, 2, 2), weights=weights)
 
 
+def half_of_many_dropped():
+    """No layers, a class token of 400 ones, and a head that takes their mean: 1 in train mode, too, give or take .05.
+
+    The second logit is large and sets the tolerance: .24.
+    """
+    d_model = 400
+    weights = {"embed.cls": torch.ones(1, 1, d_model), "embed.pos": torch.zeros(1, 2, d_model),
+               "embed.proj.weight": torch.zeros(d_model, 1), "embed.proj.bias": torch.zeros(d_model),
+               "head.weight": torch.zeros(2, d_model), "head.bias": torch.tensor([0.0, 10000.0])}
+    weights["head.weight"][0] = 1 / d_model
+    return Call((torch.ones(2, 1, 1, 1),), "dropout 0.5 in train mode, no layers, and a head that takes the mean of "
+                "400 ones", build=(1, 1, 1, 2, d_model, 1, 1, 0, 0.5), weights=weights, train=True)
+
+
 def more_vits(generator):
     """Dropout: at 1.0 in train mode no picture reaches the head."""
     build = vit_build(*VIT_FIRST)
@@ -907,6 +942,7 @@ def more_vits(generator):
         Call(images, "called twice", twice=True, build=build, weights=weights),
         Call(images, "dropout 0.5 in eval mode", build=(*build, 0.5), weights=weights),
         Call(images, "dropout 1.0 in train mode", build=(*build, 1.0), weights=weights, train=True),
+        half_of_many_dropped(),
     ]
 
 
@@ -990,7 +1026,8 @@ EXERCISES = (
         verified=vision.ViT,
         oracle=torch_vit,
         examples=(logits_by_hand(),),
-        sizes=(VIT_FIRST, (3, 1, 3, 2, 4, 1, 5, 6, 3), (4, 2, 2, 1, 3, 3, 2, 5, 1), (2, 2, 2, 2, 2, 2, 2, 2, 2),
+        sizes=(VIT_FIRST, (3, 1, 3, 2, 4, 1, 5, 6, 3), (4, 2, 2, 1, 3, 3, 2, 5, 1), (2, 1, 2, 1, 3, 2, 2, 3, 4),
+               (2, 2, 2, 2, 2, 2, 2, 2, 2),
                (1, 1, 1, 1, 1, 1, 1, 1, 1)),
         square_size=(2, 3, 2, 2, 5, 2, 4, 7, 1),
         make=vit_pictures,
