@@ -157,6 +157,12 @@ def graph_by_bias(x, adjacency, W_q, W_k, W_v):
     return torch.where(heard, weights @ (x @ W_v), 0)
 
 
+def graph_by_logarithms(x, adjacency, W_q, W_k, W_v):
+    scores = (x @ W_q @ (x @ W_k).T / W_k.shape[1] ** 0.5).masked_fill(~adjacency, -torch.inf)
+    total = scores.logsumexp(1, keepdim=True)
+    return (scores - total.masked_fill(total == -torch.inf, 0)).exp() @ (x @ W_v)
+
+
 RIGHT_ANSWERS = {
     "convolution_pattern": {
         "loop": conv_loop,
@@ -187,5 +193,6 @@ RIGHT_ANSWERS = {
         "exponentials": graph_by_messages,
         "minus infinity": graph_minus_infinity,
         "bias": graph_by_bias,
+        "logarithms": graph_by_logarithms,
     },
 }
