@@ -221,8 +221,9 @@ def _read(returned):
 
 def _odd(tensor):
     """A word for a tensor that does not keep all its numbers in a table; empty for all others."""
-    return "nested" if tensor.is_nested else "meta" if tensor.is_meta else \
-        "sparse" if tensor.layout is not torch.strided else ""
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass may say anything
+        return "nested" if tensor.is_nested else "meta" if tensor.is_meta else \
+            "sparse" if tensor.layout is not torch.strided else ""
 
 
 def _plain(tensor):

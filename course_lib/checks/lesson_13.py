@@ -929,7 +929,8 @@ def half_of_many_dropped():
     tolerance: .05.
     """
     d_model, build = 800, (1, 1, 1, 2, 800, 1, 1, 1, 0.5)
-    weights = {name: torch.zeros(p.shape) for name, p in vision.ViT(*build).named_parameters()}
+    weights = random_weights(vision.ViT(*build), torch.Generator())
+    weights = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     own = torch.tensor([1.0, -1]).repeat(d_model // 2)
     weights |= {"embed.cls": own[None, None], "layers.0.norm1.weight": torch.ones(d_model),
                 "layers.0.norm2.weight": torch.ones(d_model), "head.bias": torch.tensor([0.0, 2000.0]),
