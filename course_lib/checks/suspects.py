@@ -6,14 +6,13 @@ class Suspect:
 
     letter:   what it is called on the card
     function: what it does; a function of this package, or a small one of its arguments
-    names:    of the arguments, for who passes them by name
     """
 
-    def __init__(self, letter, function, names=()):
-        self.letter, self.function, self.names = letter, function, names
+    def __init__(self, letter, function):
+        self.letter, self.function = letter, function
 
     def __call__(self, *args, **named):
-        return self.function(*args, *(named.pop(name) for name in self.names[len(args):] if name in named), **named)
+        return self.function(*args, **named)
 
     def __repr__(self):
         return f"implementation {self.letter}"
