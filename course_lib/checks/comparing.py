@@ -36,7 +36,7 @@ def compare(true, reply, call):
     """The first way in which a reply differs from the truth, or None."""
 
     def failure(kind, says, index=None, cause=None):
-        if call.before:
+        if call.before and kind not in ("weights", "device", "time"):
             says += " The module was called before, with other arguments and other weights: what did it keep?"
             cause = "keeps-state"
         return Failure(call, kind, says, true, reply, index, cause)
@@ -80,7 +80,8 @@ def _help(kind, message):
         return " A ModuleList is a list: go through it with a `for` loop."
     if '"forward"' in message:
         return " The class has no method `forward`: is it spelt so, and indented like `__init__`?"
-    return " Were whole numbers or True and False meant to be there?"
+    of_integers = re.search(r"not implemented for '(Long|Int|Short|Char|Byte|Bool)'", message)
+    return " Were whole numbers or True and False meant to be there?" if of_integers else ""
 
 
 def _how_tensors_differ(expected, got, call):

@@ -1173,9 +1173,9 @@ def build_transformer(B, Ts, Tt, src_vocab, tgt_vocab, H, d_head, d_ff, layers, 
 
 
 def small_transformer():
-    """Four words on each side, two numbers a word, one head, two layers: with few numbers to look at."""
-    weights = random_weights(transformer.Transformer(5, 5, 4, 1, 4, 2), torch.Generator().manual_seed(3))
-    return Call((torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 3, 0]])), build=(5, 5, 4, 1, 4, 2), weights=weights)
+    """Four words and three, four numbers a word, one head, one layer: with few numbers to look at."""
+    weights = random_weights(transformer.Transformer(5, 5, 4, 1, 4, 1), torch.Generator().manual_seed(3))
+    return Call((torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 3, 0]])), build=(5, 5, 4, 1, 4, 1), weights=weights)
 
 
 def more_transformers(generator):
