@@ -249,9 +249,12 @@ def _weights(attention, query, key, value=None, mask=None):
     q = attention.W_q(query).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tq, d_head)
     k = attention.W_k(key).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tk, d_head)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (B, H, Tq, Tk)
-    if mask is None and getattr(attention, "is_causal", False):
-        mask = torch.ones_like(scores, dtype=torch.bool).tril()  # it looks back without being told
+    looks_back = hasattr(attention, "looks_back") and attention.looks_back(mask)
+    if mask is not None and mask.dim() == 3:
+        mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
+    if looks_back:  # without being told
+        back = torch.ones_like(scores, dtype=torch.bool).tril()  # (B, H, Tq, Tk)
+        mask = back if mask is None else back & mask
     if mask is not None:
-        mask = mask[:, None] if mask.dim() == 3 else mask
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, dim=-1)

@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.fused import CausalAttention
 from course_lib.masks import causal_mask
 from course_lib.positions import kept_positions
 from course_lib.wires import FeedForward
@@ -98,29 +99,6 @@ def generate(model, idx, max_new_tokens, block_size):
         probs = torch.softmax(model(idx[:, -block_size:])[:, -1], dim=-1)  # (B, V)
         idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)  # (B, t + 1)
     return idx
-
-
-class CausalAttention(MultiHeadAttention):
-    """Version 6 that looks back only, with no mask of T times T: what MultiHeadAttention gives with causal_mask(T).
-
-    Called as MultiHeadAttention is; with a mask it is just that.
-    """
-
-    is_causal = True
-
-    def forward(self, query, key, value, mask=None):
-        """The same steps, but torch's fused attention is told to look back, and leaves out what lies ahead.
-
-        query, key, value: (B, T, d_model)
-        mask:              as in MultiHeadAttention; None where a token sees itself and what is before it
-        returns:           (B, T, d_model)
-        """
-        if mask is not None:
-            return super().forward(query, key, value, mask)
-        pairs = ((self.W_q, query), (self.W_k, key), (self.W_v, value))
-        q, k, v = (W(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for W, x in pairs)  # (B, H, T, d_head)
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # (B, H, T, d_head)
-        return self.W_o(out.transpose(1, 2).flatten(2))  # (B, T, d_model)
 
 
 class Block(nn.Module):

@@ -3,8 +3,9 @@
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.fused import CausalAttention
 from course_lib.masks import causal_mask, padding_mask_from_ids
-from course_lib.positions import sinusoidal_positions
+from course_lib.positions import kept_positions, sinusoidal_positions
 from course_lib.wires import FeedForward
 
 
@@ -118,6 +119,39 @@ class Transformer(nn.Module):
         """
         src_mask = padding_mask_from_ids(src, self.pad_id)  # (B, 1, Ts)
         tgt_mask = padding_mask_from_ids(tgt, self.pad_id) & causal_mask(tgt.shape[1]).to(tgt.device)  # (B, Tt, Tt)
+        memory = self.embed(src, self.src_embed)  # (B, Ts, d_model)
+        for layer in self.encoder:
+            memory = layer(memory, src_mask)
+        x = self.embed(tgt, self.tgt_embed)  # (B, Tt, d_model)
+        for layer in self.decoder:
+            x = layer(x, memory, tgt_mask, src_mask)
+        return self.out(x)  # (B, Tt, tgt_vocab)
+
+
+class LongTransformer(Transformer):
+    """The same Transformer with the same weights and logits, for long sequences: it keeps no matrix of T times T.
+
+    Only places that may see nothing but padding differ: what stands there has no meaning in either.
+    """
+
+    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout=0.0, pad_id=0):
+        super().__init__(src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout, pad_id)
+        for layer in self.decoder:
+            layer.self_attn = CausalAttention(d_model, num_heads)
+
+    def embed(self, ids, table):
+        """As in Transformer; the positions are kept from call to call."""
+        x = table(ids) * self.d_model**0.5  # (B, T, d_model)
+        return self.dropout(x + kept_positions(ids.shape[1], self.d_model, x.dtype, x.device))
+
+    def forward(self, src, tgt):
+        """As in Transformer; the decoder looks back without being told, and is told only what padding is.
+
+        src:     (B, Ts) integers
+        tgt:     (B, Tt) integers
+        returns: (B, Tt, tgt_vocab)
+        """
+        src_mask, tgt_mask = (padding_mask_from_ids(ids, self.pad_id) for ids in (src, tgt))  # (B, 1, Ts), (B, 1, Tt)
         memory = self.embed(src, self.src_embed)  # (B, Ts, d_model)
         for layer in self.encoder:
             memory = layer(memory, src_mask)

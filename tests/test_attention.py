@@ -22,6 +22,7 @@ from course_lib.attention import (
     soft_max_pool,
     weighted_sum,
 )
+from course_lib.fused import fused_attention
 from course_lib.masks import causal_mask, padding_mask, padding_mask_from_ids
 from course_lib.transformer import EncoderLayer
 
@@ -268,3 +269,20 @@ def test_the_fused_path_is_the_textbook_path(shape):
     textbook = layer.W_o(scaled_dot_product_attention(q, k, v, wide).transpose(1, 2).flatten(2))
     sees = torch.ones(2, 5, dtype=torch.bool) if mask is None else mask.expand(2, 5, 7).any(-1)
     assert sees.any() and torch.allclose(layer(query, key, value, mask)[sees], textbook[sees], atol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("keys", [None, [1, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 1]])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_kernel_with_a_mask_of_keys_is_the_textbook_with_a_mask_of_pairs(keys, is_causal, dtype, error):
+    """A hidden key that a large score makes visible, a scale of the wrong width, NaN where nothing is to be seen."""
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 6, 5, dtype=dtype).requires_grad_() for _ in range(3))
+    mask = None if keys is None else torch.tensor([[keys], [[1] * 6]]).bool()
+    pairs = torch.ones(2, 6, 6, dtype=torch.bool) if mask is None else mask.expand(2, 6, 6)
+    pairs = pairs & causal_mask(6) if is_causal else pairs
+    seen = pairs.any(-1)
+    outs = [scaled_dot_product_attention(q, 20 * k, v, pairs), fused_attention(q, 20 * k, v, mask, is_causal)]
+    one, other = (torch.autograd.grad(out[seen].square().sum(), (q, k, v)) for out in outs)
+    assert torch.allclose(outs[1][seen], outs[0][seen], rtol=0, atol=10 * error) and outs[1].isfinite().all()
+    assert all(torch.allclose(a, b, rtol=0, atol=1e3 * error) for a, b in zip(one, other, strict=True))

@@ -18,7 +18,7 @@ from course_lib.checks.exercise import questions
 from course_lib.language_model import LanguageModel
 from course_lib.llama import Llama
 from course_lib.training import fit
-from course_lib.transformer import EncoderLayer, Transformer
+from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
 
 needs_cuda = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
@@ -33,6 +33,7 @@ IMAGES = torch.randn(2, 1, 16, 16, generator=torch.Generator().manual_seed(0))
 MODELS = {
     "encoder layer": (lambda: EncoderLayer(64, 4, 128), (VECTORS,), 1),
     "Transformer": (lambda: Transformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
+    "long Transformer": (lambda: LongTransformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
     "language model": (lambda: LanguageModel(50, 64, 4, 128, 2), (IDS,), 2),
     "ViT": (lambda: ViT(16, 4, 1, 10, 64, 4, 128, 2), (IMAGES,), 2),
     "Llama": (lambda: Llama(50, 64, 4, 2, 128, 2), (IDS,), 0),  # a textbook attention
@@ -116,7 +117,8 @@ def test_a_textbook_attention_is_not_taken_for_a_fused_one():
     assert not [op for op in ops.names if "_scaled_dot_product_" in op]
 
 
-@pytest.mark.parametrize("name, copies", [("encoder layer", 0), ("language model", 0), ("ViT", 0), ("Transformer", 3)])
+@pytest.mark.parametrize("name, copies", [("encoder layer", 0), ("language model", 0), ("ViT", 0),
+                                          ("long Transformer", 0), ("Transformer", 3)])
 def test_a_pass_brings_nothing_to_the_device(name, copies):
     """A copy in every pass, for which the GPU has to wait; seen on a device that only does as if.
 
@@ -147,7 +149,7 @@ def unobserved(batch, device, steps=3):
 
 
 @everywhere
-@pytest.mark.parametrize("name", ["encoder layer", "language model", "ViT"])
+@pytest.mark.parametrize("name", ["encoder layer", "language model", "long Transformer", "ViT"])
 def test_training_does_not_wait_for_the_gpu(name, device):
     """A loss that is read, or a tensor that is copied, in every step: the GPU stands still meanwhile."""
     model, batch = made(name, device)

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention, attention_patterns
+from course_lib.fused import CausalAttention
 from course_lib.language_model import (
     BigramLM,
-    CausalAttention,
     LanguageModel,
     WithCache,
     bigram_probs,
@@ -154,6 +154,10 @@ def test_an_attention_that_looks_back_still_keeps_to_a_mask():
     x, mask = torch.randn(2, 5, 12).double(), (torch.rand(5, 5) < 0.5) | torch.eye(5, dtype=torch.bool)
     assert torch.equal(attention(x, x, x, mask), MultiHeadAttention.forward(attention, x, x, x, mask))
     assert not torch.allclose(attention(x, x, x, mask), attention(x, x, x))
+    back, real = torch.ones(5, 5, dtype=torch.bool).tril(), torch.tensor([[[1, 1, 0, 1, 0]], [[1, 0, 1, 1, 1]]]).bool()
+    expected = MultiHeadAttention.forward(attention, x, x, x, back & real)
+    assert torch.allclose(attention(x, x, x, real), expected, rtol=0, atol=1e-12)
+    assert not torch.allclose(attention(x, x, x), expected)
 
 
 def test_any_length_is_read_and_the_future_never():

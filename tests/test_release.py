@@ -86,12 +86,14 @@ def test_no_open_answer_can_be_read_in_a_hand_out(numbers):
 
 
 def test_no_neighbour_of_an_open_answer_says_half_of_it():
-    """The weights of a multi-head attention, for a picture of lesson 10, right below the stub of lesson 06."""
+    """The weights of a multi-head attention, for a picture of lesson 10, right below the stub of lesson 06; another
+    Transformer below that of lesson 11."""
     files = {number: package_files([lesson for lesson in ALL if lesson.number == number], fates(ALL, [number]))
-             for number in ("06", "10")}
+             for number in ("06", "10", "11")}
     assert b"def attention_patterns" in files["10"]["course_lib/attention.py"]
     assert b"def attention_patterns" not in files["06"]["course_lib/attention.py"]
     assert b"W_q(" not in files["06"]["course_lib/attention.py"]
+    assert b"LongTransformer" not in files["11"]["course_lib/transformer.py"]
 
 
 def _defined(text, name):

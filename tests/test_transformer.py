@@ -7,10 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.attention import attention_patterns
 from course_lib.decoding import beam_search, greedy_decode
 from course_lib.positions import sinusoidal_positions
 from course_lib.targets import masked_cross_entropy, shift_right
-from course_lib.transformer import DecoderLayer, EncoderLayer, Transformer
+from course_lib.transformer import DecoderLayer, EncoderLayer, LongTransformer, Transformer
 
 PAIRS = {"norm1": "norm1", "norm2": "norm2", "norm3": "norm3", "linear1": "ff.linear1", "linear2": "ff.linear2",
          "self_attn.out_proj": "self_attn.W_o", "multihead_attn.out_proj": "cross_attn.W_o"}
@@ -69,6 +70,31 @@ def test_the_transformer_is_torchs(dtype, error):
     for got, expected in zip(*(torch.autograd.grad(out.square().sum(), shared) for out in (mine, reference)),
                              strict=True):
         assert torch.allclose(got, expected, atol=error * max(1, float(expected.abs().max())))
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+def test_the_one_for_long_sequences_is_the_same(dtype, error):
+    """Padding that is seen in front or in between, a future that is seen, weights that do not fit, gradients cut."""
+    torch.manual_seed(0)
+    short, long = (T(11, 13, 16, 4, 24, 2, 0.3).to(dtype).eval() for T in (Transformer, LongTransformer))
+    long.load_state_dict(short.state_dict())
+    src = torch.tensor([[3, 5, 2, 9, 1], [0, 7, 0, 1, 0], [2, 4, 6, 0, 0]])
+    tgt = torch.tensor([[1, 4, 12, 6, 3, 2], [1, 0, 0, 9, 5, 0], [0, 0, 7, 8, 0, 3]])
+    seen = (tgt != 0).cumsum(1) > 0  # who sees nothing but padding says nothing
+    said = [model(src, tgt) for model in (short, long)]
+    assert torch.allclose(said[1][seen], said[0][seen], rtol=0, atol=error) and said[1].isfinite().all()
+    one, other = (torch.autograd.grad(out[seen].square().sum(), [*model.parameters()])
+                  for out, model in zip(said, (short, long), strict=True))
+    assert all(torch.allclose(a, b, rtol=1e3 * error, atol=error) for a, b in zip(one, other, strict=True))
+
+
+def test_the_one_for_long_sequences_is_looked_into():
+    """Patterns that show what lies ahead, or padding."""
+    short, long = Transformer(11, 13, 16, 4, 24, 1), LongTransformer(11, 13, 16, 4, 24, 1)
+    long.load_state_dict(short.state_dict())
+    one, other = (attention_patterns(model, SRC, TGT) for model in (short, long))
+    assert one.keys() == other.keys()
+    assert all(torch.allclose(a, b, rtol=0, atol=1e-6) for a, b in zip(one.values(), other.values(), strict=True))
 
 
 def test_the_base_model_has_the_papers_size():

@@ -162,8 +162,9 @@ def _graph():
 
 @cache
 def _imported_by_modules():
-    """The definitions that modules of course_lib import of one another."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
+    """The definitions that modules of course_lib import of one another, those of the staff apart: they stay at home."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
+             if "staff" not in path.parts]
     return {node for tree in trees for node in _imports(tree).values() if node[1]}
 
 

@@ -150,10 +150,10 @@ def computes_the_same(row):
 
 
 def misses(report):
-    """Where course_lib is slower than its targets, one a line; its textbook attention is there to be read."""
+    """Where course_lib is slower than its targets, one a line; its textbook code is there to be read."""
     said = []
     for row in report["rows"]:
-        if row["contender"] == who.OURS and row["kind"] != "attention":
+        if row["contender"] == who.OURS:
             by_name = {other["contender"]: other for other in block(report, row)}
             for column in COLUMNS:
                 taken = {name: other[f"{column}, seconds"] for name, other in by_name.items()}

@@ -8,10 +8,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.fused import fused_attention
 from course_lib.language_model import LanguageModel
 from course_lib.staff.bench import others
 from course_lib.staff.bench.matmuls import PRODUCTS, Bare, with_backward
-from course_lib.transformer import EncoderLayer, Transformer
+from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
 
 OURS, TEXTBOOK, BARE = "course_lib", "course_lib, textbook", "bare matmuls"
@@ -126,7 +127,7 @@ def compare(found, dtype):
 def _attention(size, B, T, device, dtype, extras):
     shape = (B, T, size.num_heads, size.d_model // size.num_heads)
     q, k, v = (torch.randn(shape, device=device, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3))
-    calls = {OURS: scaled_dot_product_attention, "torch.nn": F.scaled_dot_product_attention}
+    calls = {OURS: fused_attention, TEXTBOOK: scaled_dot_product_attention, "torch.nn": F.scaled_dot_product_attention}
     return {name: Contender(lambda call=call: call(q, k, v), None, (q, k, v)) for name, call in calls.items()}
 
 
@@ -164,8 +165,10 @@ def _encoder(size, B, T, device, dtype, extras):
 
 
 def _transformer(size, B, T, device, dtype, extras):
-    ours = Transformer(size.vocab, size.vocab, size.d_model, size.num_heads, size.d_ff, size.num_layers)
-    modules = {OURS: ours, "torch.nn": others.TorchTransformer(ours, size)}
+    sizes = (size.vocab, size.vocab, size.d_model, size.num_heads, size.d_ff, size.num_layers)
+    ours, textbook = LongTransformer(*sizes), Transformer(*sizes)
+    textbook.load_state_dict(ours.state_dict())
+    modules = {OURS: ours, TEXTBOOK: textbook, "torch.nn": others.TorchTransformer(ours, size)}
     if "transformers" in extras:
         modules["transformers"] = others.marian(ours, size, T)
     src, tgt = torch.randint(1, size.vocab, (2, B, T), device=device)

@@ -7,7 +7,7 @@ from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import REFERENCE, Page
 
-MODULES = ("checks", "attention", "masks", "wires", "positions", "transformer", "targets", "decoding",
+MODULES = ("checks", "attention", "fused", "masks", "wires", "positions", "transformer", "targets", "decoding",
            "language_model", "vision", "message_passing", "llama", "proofs", "training", "checkpoints",
            "data", "pretrained", "plots", "drawings")
 PACKAGES = {"data": ("assets", "film_reviews", "pairs", "small_french", "vocabulary"),
