@@ -67,6 +67,31 @@ def test_contenders_compute_the_same(kind):
 
 
 @pytest.mark.parametrize("kind", who.KINDS)
+def test_what_is_compiled_is_timed_after_it_was_compared(kind):
+    """A compiled model that is another one, or that nobody compiled."""
+    compiled = []
+
+    def compiler(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    contenders = who.contenders(kind, SMALL, 2, 17, CPU, torch.float64, (), compiler)
+    who.compare(contenders, torch.float64)
+    contenders[who.COMPILED].forward_and_backward()
+    assert len(compiled) >= 2  # without gradients, and with
+
+
+def test_one_that_cannot_be_compiled_is_left_out(capsys):
+    """A machine without a C++ compiler: a traceback in the middle of a measurement."""
+    def compiler(graph, inputs):
+        raise OSError("no g++")
+
+    contenders = who.contenders("mha", SMALL, 2, 17, CPU, torch.float64, (), compiler)
+    fits, left_out = bench.fitting(contenders, CPU)
+    assert who.OURS in fits and who.COMPILED not in fits and "no g++" in left_out[who.COMPILED]
+
+
+@pytest.mark.parametrize("kind", who.KINDS)
 def test_a_contender_that_computes_something_else_is_refused(kind):
     """A comparison that lets everything pass."""
     contenders = found(kind)
@@ -160,6 +185,7 @@ def test_a_target_that_is_missed_is_said():
                                       row(who.BARE, bare, **other), row("x" + who.OTHER, 0.1, **other)]})
 
     assert said(1.0, 1.0, 0.95) == "All targets are met."
+    assert bench.misses({"rows": [row(who.OURS, 1.0), row(who.COMPILED, 0.5), row(who.BARE, 1)]}) == said(1, 1, 1)
     assert said(1.1, 1.0, 1.0).count("missed: mha, T = 512, forward: 1.10 times torch.nn, at most 1.05") == 1
     assert said(1.0, 1.0, 0.8).count("1.25 times bare matmuls, at most 1.10") == 2
     assert said(1.0, 1.0, 0.8, kind="lm") == "All targets are met."

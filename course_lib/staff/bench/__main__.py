@@ -17,6 +17,7 @@ import sys
 import warnings
 
 import torch
+from torch._dynamo.exc import TorchDynamoException
 
 from course_lib.staff.bench import contenders as who
 from course_lib.staff.bench.matmuls import PRODUCTS, flops
@@ -85,9 +86,9 @@ def measured(kind, T, device, dtype, options, extras):
     size = QUICK if options.quick else SIZES[device.type].get(kind, who.Size())
     B = options.batch or (max(1, 16384 // T) if device.type == "cuda" else 1)
     try:
-        found = who.contenders(kind, size, B, T, device, dtype, extras)
+        compiler = "inductor" if options.compile else None
+        found, left_out = fitting(who.contenders(kind, size, B, T, device, dtype, extras, compiler), device)
         who.compare(found, dtype)
-        found, left_out = fitting(found, device)
         rows = {name: {"kind": kind, "T": T, "B": B, "contender": name} for name in found}
         for column, training in zip(COLUMNS, (False, True), strict=True):
             calls = {}
@@ -103,14 +104,14 @@ def measured(kind, T, device, dtype, options, extras):
     except torch.OutOfMemoryError:
         print(f"{kind}, T = {T}: left out, course_lib needs more memory than there is", file=sys.stderr)
         return []
-    for name in left_out:
-        print(f"{kind}, T = {T}: {name} is left out, it needs more memory than there is", file=sys.stderr)
+    for name, why in left_out.items():
+        print(f"{kind}, T = {T}: {name} is left out, {why}", file=sys.stderr)
     return list(rows.values())
 
 
 def fitting(found, device):
-    """The contenders that fit into memory, and the names of those that do not."""
-    left_out = []
+    """The contenders that run, and of those that do not, {name: why}: memory is too small, or there is no compiler."""
+    left_out = {}
     for name, contender in found.items():
         try:
             contender.mode(True)
@@ -119,18 +120,20 @@ def fitting(found, device):
         except torch.OutOfMemoryError:
             if name == who.OURS:
                 raise
-            left_out.append(name)
+            left_out[name] = "it needs more memory than there is"
+        except TorchDynamoException as error:
+            left_out[name] = "torch.compile fails: " + " ".join(str(error).split()[:20])
     return {name: c for name, c in found.items() if name not in left_out}, left_out
 
 
 def table(report):
-    """The rows as Markdown; behind each time, how many times the fastest that computes the same it takes."""
+    """The rows as Markdown; behind each time, how many times the fastest it takes, what is compiled not counted."""
     lines = ["| model | T | B | contender | forward ms | × best | MB | forward and backward ms | × best | MB "
              "| tokens / s | of matmul peak |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in report["rows"]:
         cells = [row["kind"], f"{row['T']:,}", str(row["B"]), row["contender"]]
         for column in COLUMNS:
-            best = min(other[f"{column}, seconds"] for other in block(report, row) if computes_the_same(other))
+            best = min(other[f"{column}, seconds"] for other in block(report, row) if is_compared(other))
             seconds = row[f"{column}, seconds"]
             cells += [f"{seconds * 1e3:.2f}", f"{seconds / best:.2f}", f"{row[f'{column}, bytes'] / 1e6:.1f}"]
         share = row[f"{COLUMNS[1]}, flops per second"] / report["machine"]["matmul_flops_per_second"]
@@ -144,9 +147,9 @@ def block(report, row):
     return [other for other in report["rows"] if (other["kind"], other["T"]) == (row["kind"], row["T"])]
 
 
-def computes_the_same(row):
-    """Bare products compute nothing of use, and another model something else."""
-    return row["contender"] != who.BARE and not row["contender"].endswith(who.OTHER)
+def is_compared(row):
+    """Bare products compute nothing of use, another model something else; what is compiled is no rival of its own."""
+    return row["contender"] not in (who.BARE, who.COMPILED) and not row["contender"].endswith(who.OTHER)
 
 
 def misses(report):
@@ -157,7 +160,7 @@ def misses(report):
             by_name = {other["contender"]: other for other in block(report, row)}
             for column in COLUMNS:
                 taken = {name: other[f"{column}, seconds"] for name, other in by_name.items()}
-                best = min((name for name in taken if computes_the_same(by_name[name])), key=taken.get)
+                best = min((name for name in taken if is_compared(by_name[name])), key=taken.get)
                 targets = {best: TARGET} | ({who.BARE: TARGET_BARE} if (row["kind"], row["T"]) == ("mha", 512) else {})
                 said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {taken[who.OURS] / taken[name]:.2f} "
                          f"times {name}, at most {target:.2f}"
@@ -209,6 +212,8 @@ def _options(arguments):
     parser.add_argument("--seconds", type=float, metavar="S", help="for each block of rows and direction")
     parser.add_argument("--rounds", type=int, metavar="N", help="at least so many")
     parser.add_argument("--quick", action="store_true", help="small sizes, two lengths")
+    parser.add_argument("--compile", action=argparse.BooleanOptionalAction,
+                        help="measure course_lib under torch.compile, too; on a GPU it is the default")
     parser.add_argument("--no-extras", action="store_true", help="only course_lib and torch")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE.png")
@@ -216,6 +221,7 @@ def _options(arguments):
     options.dtype = options.dtype or ("bfloat16" if options.device == "cuda" else "float32")
     options.lengths = options.lengths or ([16, 64] if options.quick else LENGTHS[options.device])
     options.seconds = options.seconds if options.seconds is not None else (0.2 if options.quick else 6.0)
+    options.compile = options.device == "cuda" if options.compile is None else options.compile
     options.rounds = options.rounds or (3 if options.quick else 7)
     return options
 

@@ -15,7 +15,7 @@ from course_lib.staff.bench.matmuls import PRODUCTS, Bare, with_backward
 from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
 
-OURS, TEXTBOOK, BARE = "course_lib", "course_lib, textbook", "bare matmuls"
+OURS, TEXTBOOK, COMPILED, BARE = "course_lib", "course_lib, textbook", "course_lib, compiled", "bare matmuls"
 OTHER = " (another model)"  # the end of the name of what has the same sizes and computes something else
 EXTRAS = {"transformers": "transformers", "timm": "timm", "vit-pytorch": "vit_pytorch"}
 
@@ -97,13 +97,18 @@ def absent():
     return why
 
 
-def contenders(kind, size, B, T, device, dtype, extras=tuple(EXTRAS)):
+def contenders(kind, size, B, T, device, dtype, extras=tuple(EXTRAS), compiler=None):
     """{name: Contender}, all of them with the same weights and called with the same inputs.
 
-    extras: which of the libraries in EXTRAS are there
+    extras:   which of the libraries in EXTRAS are there
+    compiler: a backend of torch.compile, by which the course's runs once more
     """
     torch.manual_seed(0)
     found = KINDS[kind](size, B, T, device, dtype, extras)
+    if compiler:
+        torch.compiler.reset()  # what was compiled for other sizes is not looked through
+        ours = found[OURS]
+        found[COMPILED] = Contender(torch.compile(ours.run, backend=compiler, dynamic=False), ours.module, ours.inputs)
     found[BARE] = BareContender(PRODUCTS[kind](size, B, T), device, dtype)
     return found
 
