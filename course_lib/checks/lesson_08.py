@@ -17,7 +17,11 @@ def left_of_one(dropout):
 
 
 def hardly_dropped(*args, build, weights):
-    """In train mode, at a dropout so small that all stays and grows: how often dropout was used shows in the result."""
+    """In train mode, at a dropout so small that all stays and grows: how often dropout was used shows in the result.
+
+    The switches of feed-forward networks are on: what is behind one that is off does not show.
+    """
+    weights = {n: torch.full_like(w, 3.0) if n.endswith("linear1.bias") else w for n, w in weights.items()}
     return Call(args, "dropout 0.000001 in train mode: nothing happens to be dropped, all is divided by 0.999999",
                 build=(*build, RARE), weights=weights, train=True).in_float64()
 

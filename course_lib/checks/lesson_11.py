@@ -1173,9 +1173,10 @@ def build_transformer(B, Ts, Tt, src_vocab, tgt_vocab, H, d_head, d_ff, layers, 
 
 
 def small_transformer():
-    """Four words and three, four numbers a word, one head, one layer: with few numbers to look at."""
+    """A word of padding behind three, two behind three others; four numbers a word, one head, one layer."""
     weights = random_weights(transformer.Transformer(5, 5, 4, 1, 4, 1), torch.Generator().manual_seed(3))
-    return Call((torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 3, 0]])), build=(5, 5, 4, 1, 4, 1), weights=weights)
+    ids = torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 3, 2, 0, 0]])
+    return Call(ids, build=(5, 5, 4, 1, 4, 1), weights=weights)
 
 
 def more_transformers(generator):
