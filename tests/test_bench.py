@@ -34,13 +34,17 @@ def found(kind, extras=(), dtype=torch.float64):
     return who.contenders(kind, SMALL, 2, 17, CPU, dtype, extras)
 
 
+def plain(kind):
+    """Whose products are counted: the course's; LongTransformer has wider heads, for what is padding."""
+    return who.TEXTBOOK if kind == "transformer" else who.OURS
+
+
 @pytest.mark.parametrize("kind", who.KINDS)
 def test_the_bare_products_have_the_operations_of_the_model(kind):
     """A projection forgotten or counted twice: a model that looks slower, or faster, than its products."""
     products = PRODUCTS[kind](SMALL, 2, 17)
     contenders = found(kind)
-    model = contenders.get(who.TEXTBOOK, contenders[who.OURS])  # the other way there may take some products more
-    assert flops(products) == counted(contenders[who.BARE].forward) == counted(model.forward)
+    assert flops(products) == counted(contenders[who.BARE].forward) == counted(contenders[plain(kind)].forward)
 
 
 @pytest.mark.parametrize("kind", ["attention", "mha", "encoder", "lm", "transformer"])
@@ -49,8 +53,7 @@ def test_backwards_there_are_three_for_each_product(kind):
     products = PRODUCTS[kind](SMALL, 2, 17)
     contenders = found(kind)
     assert flops(with_backward(products)) == 3 * flops(products) == counted(contenders[who.BARE].forward_and_backward)
-    model = contenders.get(who.TEXTBOOK, contenders[who.OURS])
-    assert 3 * flops(products) == counted(model.forward_and_backward)
+    assert 3 * flops(products) == counted(contenders[plain(kind)].forward_and_backward)
 
 
 def test_a_bare_product_has_its_shape():
@@ -81,7 +84,7 @@ def test_what_is_compiled_is_timed_after_it_was_compared(kind):
     assert len(compiled) >= 2  # without gradients, and with
 
 
-def test_one_that_cannot_be_compiled_is_left_out(capsys):
+def test_one_that_cannot_be_compiled_is_left_out():
     """A machine without a C++ compiler: a traceback in the middle of a measurement."""
     def compiler(graph, inputs):
         raise OSError("no g++")
