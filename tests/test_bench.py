@@ -14,7 +14,7 @@ from course_lib.staff.bench import __main__ as bench
 from course_lib.staff.bench import budgets
 from course_lib.staff.bench import contenders as who
 from course_lib.staff.bench.matmuls import PRODUCTS, Bare, flops, with_backward
-from course_lib.staff.bench.measure import medians, peak_bytes
+from course_lib.staff.bench.measure import medians, operations, peak_bytes
 from course_lib.staff.lesson_text import lesson_stems
 from course_lib.transformer import LongTransformer
 
@@ -194,6 +194,25 @@ def test_a_target_that_is_missed_is_said():
     assert said(1.0, 1.0, 0.8, kind="lm") == "All targets are met."
 
 
+def test_the_ratios_are_to_the_fastest_other_and_to_the_bare_products():
+    """A ratio to ourselves, or to a model that computes something else."""
+    rows = [row(who.OURS, 2.0), row("slow", 4.0), row("torch.nn", 1.0), row(who.BARE, 0.8), row("x" + who.OTHER, 0.1),
+            row(who.TEXTBOOK, 0.1)]
+    assert bench.ratios({"rows": rows}).count("| 2000.00 | 2.00 torch.nn | 2.50 |") == 2
+    assert bench.ratios({"rows": [rows[0], rows[3], rows[4]]}).count("| 2000.00 | no other fits | 2.50 |") == 2
+
+
+def test_a_profile_says_what_was_run(capsys):
+    """Time that is nobody's, or that is counted for what calls and for what is called."""
+    a = torch.randn(300, 300)
+    spent = operations(lambda: (a @ a).relu(), CPU)
+    assert {"aten::mm", "aten::relu", "aten::clamp_min"} <= set(spent) and max(spent, key=spent.get) == "aten::mm"
+    assert bench.main(["--quick", "--only", "mha", "--no-extras", "--seconds", "0", "--rounds", "1", "--profile"]) == 0
+    said = capsys.readouterr().out
+    assert "| mha, T = 64, forward, ms | course_lib | bare matmuls |" in said
+    assert "_scaled_dot_product" in said and "| aten::bmm | 0.00 |" in said
+
+
 @pytest.mark.parametrize("arguments, says", [
     (["--only", "mha,gru"], "gru: choose from attention,mha"), (["--lengths", "0"], "lengths are numbers from 2 on")])
 def test_a_wrong_argument_is_told_in_a_sentence(arguments, says, capsys):
@@ -222,8 +241,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
 
 def test_every_lesson_has_a_budget_and_together_they_take_a_quarter_of_an_hour():
     """A lesson that nobody gave a budget."""
-    assert sorted(budgets.MINUTES) == [stem[:2] for stem in lesson_stems()]
-    assert sum(budgets.MINUTES.values()) <= 15
+    assert sorted(budgets.SECONDS) == [stem[:2] for stem in lesson_stems()]
+    assert sum(budgets.SECONDS.values()) <= 15 * 60
 
 
 def test_a_budget_that_is_overdrawn_ends_in_1(monkeypatch, capsys):

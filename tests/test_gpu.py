@@ -17,6 +17,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.exercise import questions
 from course_lib.language_model import LanguageModel
 from course_lib.llama import Llama
+from course_lib.staff.bench.measure import operations
 from course_lib.training import fit
 from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
@@ -228,3 +229,12 @@ def test_a_check_passes_where_the_default_device_is_the_gpu(name, device):
         assert check(EXERCISES[name].verified, name).passed
     finally:
         torch.set_default_device("cpu")
+
+
+@everywhere
+def test_a_profile_has_the_time_of_what_ran_there(device):
+    """Kernels that no name is given to, or time of the CPU that is shown as the GPU's."""
+    a = torch.randn(300, 300, device=device)
+    spent = operations(lambda: a @ a, torch.device(device))
+    assert all(seconds >= 0 for seconds in spent.values()) and sum(spent.values()) > 0
+    assert ("aten::mm" in spent) == (device == "cpu")

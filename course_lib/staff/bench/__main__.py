@@ -1,8 +1,9 @@
 """Measure the course's code beside torch.nn, other libraries, and bare matrix products of the same size.
 
-    python -m course_lib.staff.bench                                       everything, on the CPU: a quarter of an hour
+    python -m course_lib.staff.bench                                       everything, on the CPU: 45 minutes on 2 cores
     python -m course_lib.staff.bench --quick                               small sizes: does it work?
     python -m course_lib.staff.bench --only mha,lm --lengths 32,512        some of it
+    python -m course_lib.staff.bench --only mha --lengths 512 --profile    and which operations the time goes to
     python -m course_lib.staff.bench --device cuda --json r.json --plot r.png
 
 All contenders of a row block are called in turn, in a new order each round, and their medians are compared: a busy
@@ -21,7 +22,7 @@ from torch._dynamo.exc import TorchDynamoException
 
 from course_lib.staff.bench import contenders as who
 from course_lib.staff.bench.matmuls import PRODUCTS, flops
-from course_lib.staff.bench.measure import matmul_peak, medians, peak_bytes
+from course_lib.staff.bench.measure import matmul_peak, medians, operations, peak_bytes
 
 QUICK = who.Size(d_model=64, num_heads=4, d_ff=128, num_layers=1, vocab=100, patch=4, classes=10)
 SIZES = {"cpu": {}, "cuda": {"transformer": who.Size(num_layers=6),  # the base model of 2017, and ViT-B/16
@@ -51,7 +52,7 @@ def main(arguments=None):
             for T in lengths_of(kind, options):
                 print(f"{kind}, T = {T} ...", file=sys.stderr, flush=True)
                 report["rows"] += measured(kind, T, device, dtype, options, extras)
-        print(table(report), "" if options.quick else misses(report), sep="\n\n")
+        print(table(report), ratios(report), "" if options.quick else misses(report), sep="\n\n")
         if options.json:
             with open(options.json, "w", encoding="utf-8") as file:
                 json.dump(report, file, indent=1)
@@ -97,6 +98,8 @@ def measured(kind, T, device, dtype, options, extras):
                 calls[name] = contender.forward_and_backward if training else contender.forward
                 rows[name][f"{column}, bytes"] = peak_bytes(calls[name], device)
                 contender.clear()
+            if options.profile:
+                print(spent(f"{kind}, T = {T:,}, {column}", calls, device))
             for name, seconds in medians(calls, device, options.rounds, options.seconds).items():
                 rows[name][f"{column}, seconds"] = seconds
                 work = flops(PRODUCTS[kind](size, B, T)) * (3 if training else 1)
@@ -142,6 +145,49 @@ def table(report):
     return "\n".join(lines)
 
 
+def ratios(report):
+    """The course's rows as Markdown, each beside the fastest other that computes the same and the bare products."""
+    lines = ["| model | T |" + "".join(f" {column} ms | × fastest other | × bare matmuls | MB |" for column in COLUMNS),
+             "|---|---" + "|---" * 4 * len(COLUMNS) + "|"]
+    for row in ours(report):
+        cells = [row["kind"], f"{row['T']:,}"]
+        for column in COLUMNS:
+            rival = fastest_other(report, row, column)
+            bare = next(other for other in block(report, row) if other["contender"] == who.BARE)
+            cells += [f"{row[f'{column}, seconds'] * 1e3:.2f}",
+                      f"{times(row, rival, column):.2f} {rival['contender']}" if rival else "no other fits",
+                      f"{times(row, bare, column):.2f}", f"{row[f'{column}, bytes'] / 1e6:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def spent(title, calls, device):
+    """Where the time goes, as Markdown: each operation of course_lib beside the same of the bare products, in ms."""
+    columns = [operations(calls[name], device) for name in (who.OURS, who.BARE)]
+    totals = [sum(column.values()) for column in columns]
+    lines = [f"\n| {title}, ms | {who.OURS} | {who.BARE} |", "|---|---|---|"]
+    for name in sorted(set().union(*columns), key=lambda name: -columns[0].get(name, 0)):
+        if any(column.get(name, 0) > total / 100 for column, total in zip(columns, totals, strict=True)):
+            lines.append(f"| {name} | " + " | ".join(f"{column.get(name, 0) * 1e3:.2f}" for column in columns) + " |")
+    return "\n".join([*lines, "| all | " + " | ".join(f"{total * 1e3:.2f}" for total in totals) + " |"])
+
+
+def ours(report):
+    """The rows of course_lib."""
+    return [row for row in report["rows"] if row["contender"] == who.OURS]
+
+
+def fastest_other(report, row, column):
+    """Of what others wrote to compute the same, the row of the fastest; None where there is none."""
+    others = [r for r in block(report, row) if is_compared(r) and r["contender"] not in (who.OURS, who.TEXTBOOK)]
+    return min(others, key=lambda other: other[f"{column}, seconds"], default=None)
+
+
+def times(row, other, column):
+    """How many times as long as the other one a row takes."""
+    return row[f"{column}, seconds"] / other[f"{column}, seconds"]
+
+
 def block(report, row):
     """The rows that were measured in turn with this one."""
     return [other for other in report["rows"] if (other["kind"], other["T"]) == (row["kind"], row["T"])]
@@ -155,16 +201,14 @@ def is_compared(row):
 def misses(report):
     """Where course_lib is slower than its targets, one a line; its textbook code is there to be read."""
     said = []
-    for row in report["rows"]:
-        if row["contender"] == who.OURS:
-            by_name = {other["contender"]: other for other in block(report, row)}
-            for column in COLUMNS:
-                taken = {name: other[f"{column}, seconds"] for name, other in by_name.items()}
-                best = min((name for name in taken if is_compared(by_name[name])), key=taken.get)
-                targets = {best: TARGET} | ({who.BARE: TARGET_BARE} if (row["kind"], row["T"]) == ("mha", 512) else {})
-                said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {taken[who.OURS] / taken[name]:.2f} "
-                         f"times {name}, at most {target:.2f}"
-                         for name, target in targets.items() if taken[who.OURS] > target * taken[name]]
+    for row in ours(report):
+        for column in COLUMNS:
+            targets = [(fastest_other(report, row, column), TARGET)]
+            if (row["kind"], row["T"]) == ("mha", 512):
+                targets += [(other, TARGET_BARE) for other in block(report, row) if other["contender"] == who.BARE]
+            said += [f"missed: {row['kind']}, T = {row['T']:,}, {column}: {times(row, other, column):.2f} times "
+                     f"{other['contender']}, at most {most:.2f}"
+                     for other, most in targets if other and times(row, other, column) > most]
     return "\n".join(said) or "All targets are met."
 
 
@@ -215,6 +259,7 @@ def _options(arguments):
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction,
                         help="measure course_lib under torch.compile, too; on a GPU it is the default")
     parser.add_argument("--no-extras", action="store_true", help="only course_lib and torch")
+    parser.add_argument("--profile", action="store_true", help="say which operations the time goes to, too")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE.png")
     options = parser.parse_args(arguments)

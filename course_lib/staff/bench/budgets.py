@@ -2,7 +2,7 @@
 
 Of seconds on the clock the shortest of several counts: what else a machine does can only make them longer.
 
-    python -m course_lib.staff.bench.budgets                     all lessons: half an hour
+    python -m course_lib.staff.bench.budgets                     all lessons: 17 minutes on 2 cores
     python -m course_lib.staff.bench.budgets --lessons 03 05     these lessons
 """
 
@@ -17,9 +17,9 @@ import nbformat
 
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems
 
-# Minutes of processor time that a solved lesson may take from its first cell to its last; fifteen in all.
-MINUTES = {"00": 0.25, "01": 0.25, "02": 0.25, "03": 1, "04": 0.75, "05": 0.5, "06": 1, "07": 0.5, "08": 1.5,
-           "09": 0.75, "10": 1.5, "11": 2, "12": 2.5, "13": 1.25, "14": 0.5, "15": 0.5}
+# Seconds of processor time that a solved lesson may take from its first cell to its last; a quarter of an hour in all.
+SECONDS = {"00": 10, "01": 10, "02": 10, "03": 60, "04": 20, "05": 20, "06": 25, "07": 15, "08": 65, "09": 20,
+           "10": 70, "11": 155, "12": 155, "13": 155, "14": 40, "15": 70}
 IMPORT_SECONDS = 0.2  # import course_lib, beyond torch and numpy
 OPEN_SECONDS = 5  # from the start of a kernel to the result of a lesson's first code cell
 CHECK_SECONDS = 0.3  # one check of a right answer
@@ -31,11 +31,11 @@ def main(arguments=None):
     """Measure and print; the exit status is 1 where something takes longer than it may."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.staff.bench.budgets",
                                      description=__doc__.splitlines()[0])
-    parser.add_argument("--lessons", nargs="+", default=sorted(MINUTES), metavar="NN", help="such as 03 05")
+    parser.add_argument("--lessons", nargs="+", default=sorted(SECONDS), metavar="NN", help="such as 03 05")
     options = parser.parse_args(arguments)
-    unknown = sorted(set(options.lessons) - set(MINUTES))
+    unknown = sorted(set(options.lessons) - set(SECONDS))
     if unknown:
-        print(f"there is no lesson {', '.join(unknown)}: the lessons are 00 to {max(MINUTES)}", file=sys.stderr)
+        print(f"there is no lesson {', '.join(unknown)}: the lessons are 00 to {max(SECONDS)}", file=sys.stderr)
         return 1
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a learner's Python does not compile everything anew each time
     print("| what | may take s | takes s | |\n|---|---|---|---|")
@@ -59,7 +59,7 @@ def rows(numbers):
     yield "`import course_lib` beyond torch and numpy", IMPORT_SECONDS, import_seconds()
     for stem in lesson_stems():
         if stem[:2] in numbers:
-            yield f"{stem}: processor time of the solution", MINUTES[stem[:2]] * 60, processor_seconds(stem)
+            yield f"{stem}: processor time of the solution", SECONDS[stem[:2]], processor_seconds(stem)
             yield f"{stem}: opened, to the first result", OPEN_SECONDS, min(opening_seconds(stem) for _ in range(3))
             for name, seconds in check_seconds(stem[:2]):
                 yield f"{stem}: check of `{name}`", CHECK_SECONDS, seconds
@@ -120,7 +120,7 @@ def _read(path):
 
 def _run(notebook, folder, stem):
     try:
-        nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3",
+        nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", extra_arguments=["--log-level=ERROR"],
                                 resources={"metadata": {"path": str(folder)}}).execute()
     except nbclient.exceptions.CellControlSignal as error:
         raise LessonError(f"{folder.name}/{stem}.ipynb does not run to its end: {type(error).__name__}") from None

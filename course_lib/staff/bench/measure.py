@@ -66,6 +66,16 @@ def peak_bytes(call, device):
     return peak
 
 
+def operations(call, device, times=10):
+    """{operation: seconds of one call}, without what it calls itself: torch's operations, on a GPU its kernels."""
+    call()
+    with profile(activities=[ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU]) as profiler:
+        for _ in range(times):
+            call()
+    kind = "device" if device.type == "cuda" else "cpu"
+    return {e.key: getattr(e, f"self_{kind}_time_total") / times / 1e6 for e in profiler.key_averages()}
+
+
 def matmul_peak(device, dtype, times=30):
     """The most floating-point operations a second that a large matrix product reaches here, in its best try."""
     n = 8192 if device.type == "cuda" else 1024

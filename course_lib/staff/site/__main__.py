@@ -49,10 +49,10 @@ def all_pages():
 
 
 def documents():
-    """The pages of docs/: the glossary is for learners, the guides are for those who teach and write."""
+    """The pages of docs/: the guides are for those who teach and write, the others to look something up."""
     names = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
     return [Page(name, (ROOT / name).read_text(encoding="utf-8"), (name,),
-                 REFERENCE if name == "docs/glossary.md" else TEACHING) for name in names]
+                 TEACHING if name in ("docs/authors.md", "docs/instructors.md") else REFERENCE) for name in names]
 
 
 def changed_since(ref, pages):
