@@ -13,7 +13,7 @@ from course_lib.language_model import LanguageModel
 from course_lib.staff.bench import __main__ as bench
 from course_lib.staff.bench import budgets
 from course_lib.staff.bench import contenders as who
-from course_lib.staff.bench.matmuls import PRODUCTS, Bare, flops, with_backward
+from course_lib.staff.bench.matmuls import PRODUCTS, Bare, Factors, flops, with_backward
 from course_lib.staff.bench.measure import medians, operations, peak_bytes
 from course_lib.staff.lesson_text import lesson_stems
 from course_lib.transformer import LongTransformer
@@ -58,7 +58,7 @@ def test_backwards_there_are_three_for_each_product(kind):
 
 def test_a_bare_product_has_its_shape():
     """Factors the wrong way round."""
-    assert Bare([(3, 4, 5, 6)], CPU, torch.float32)().shape == (3, 4, 6)
+    assert Bare([(3, 4, 5, 6)], Factors(CPU, torch.float32))().shape == (3, 4, 6)
 
 
 @pytest.mark.parametrize("kind", who.KINDS)
@@ -92,6 +92,28 @@ def test_one_that_cannot_be_compiled_is_left_out():
     contenders = who.contenders("mha", SMALL, 2, 17, CPU, torch.float64, (), compiler)
     fits, left_out = bench.fitting(contenders, CPU)
     assert who.OURS in fits and who.COMPILED not in fits and "no g++" in left_out[who.COMPILED]
+
+
+def no_room(*_):
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+@pytest.mark.parametrize("place, name", [((Factors, "__missing__"), who.BARE),
+                                         ((who.TextbookMHA, "forward"), who.TEXTBOOK)])
+def test_what_does_not_fit_is_left_out_alone(place, name, monkeypatch, capsys):
+    """A whole length without numbers, since one of its contenders keeps every score."""
+    monkeypatch.setattr(*place, no_room)
+    assert bench.main(["--quick", "--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0"]) == 0
+    out, err = capsys.readouterr()
+    assert f"mha, T = 16: {name} is left out, it needs more memory than there is" in err
+    assert f"| {name} |" not in out and f"| {who.OURS} |" in out and "| torch.nn |" in out
+
+
+def test_where_the_course_does_not_fit_it_is_said(monkeypatch, capsys):
+    """Numbers of others alone, or a traceback."""
+    monkeypatch.setattr(MultiHeadAttention, "forward", no_room)
+    assert bench.main(["--quick", "--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0"]) == 0
+    assert "mha, T = 16: left out, course_lib needs more memory than there is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", who.KINDS)
@@ -200,6 +222,7 @@ def test_the_ratios_are_to_the_fastest_other_and_to_the_bare_products():
             row(who.TEXTBOOK, 0.1)]
     assert bench.ratios({"rows": rows}).count("| 2000.00 | 2.00 torch.nn | 2.50 |") == 2
     assert bench.ratios({"rows": [rows[0], rows[3], rows[4]]}).count("| 2000.00 | no other fits | 2.50 |") == 2
+    assert bench.ratios({"rows": [rows[0], rows[2]]}).count("| 2000.00 | 2.00 torch.nn | do not fit |") == 2
 
 
 def test_a_profile_says_what_was_run(capsys):

@@ -11,7 +11,7 @@ from course_lib.attention import MultiHeadAttention, scaled_dot_product_attentio
 from course_lib.fused import fused_attention
 from course_lib.language_model import LanguageModel
 from course_lib.staff.bench import others
-from course_lib.staff.bench.matmuls import PRODUCTS, Bare, with_backward
+from course_lib.staff.bench.matmuls import PRODUCTS, Bare, Factors, with_backward
 from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
 
@@ -73,8 +73,8 @@ class BareContender(Contender):
     """The matrix products alone; backwards there are three for each."""
 
     def __init__(self, products, device, dtype):
-        self.forward = Bare(products, device, dtype)
-        self.forward_and_backward = Bare(with_backward(products), device, dtype)
+        factors = Factors(device, dtype)
+        self.forward, self.forward_and_backward = Bare(products, factors), Bare(with_backward(products), factors)
         self.module, self.inputs = None, ()
 
 

@@ -54,20 +54,29 @@ def with_backward(products):
     return [p for batch, m, k, n in products for p in ((batch, m, k, n), (batch, m, n, k), (batch, k, m, n))]
 
 
+class Factors(dict):
+    """{(batch, m, k, n): two random factors of a product of that shape}, made when they are first asked for."""
+
+    def __init__(self, device, dtype):
+        super().__init__()
+        self.like = {"device": device, "dtype": dtype}
+
+    def __missing__(self, shape):
+        batch, m, k, n = shape
+        lead = () if batch == 1 else (batch,)
+        self[shape] = torch.randn(*lead, m, k, **self.like), torch.randn(*lead, k, n, **self.like)
+        return self[shape]
+
+
 class Bare:
     """All products of a list, one after the other; products of one shape share their factors."""
 
-    def __init__(self, products, device, dtype):
-        def pair(batch, m, k, n):
-            lead = () if batch == 1 else (batch,)
-            return (torch.randn(*lead, m, k, device=device, dtype=dtype),
-                    torch.randn(*lead, k, n, device=device, dtype=dtype))
-
-        factors = {shape: pair(*shape) for shape in dict.fromkeys(products)}
-        self.pairs = [factors[shape] for shape in products]
+    def __init__(self, products, factors):
+        self.products, self.factors = products, factors
 
     @torch.no_grad()
     def __call__(self):
-        for left, right in self.pairs:
+        for shape in self.products:
+            left, right = self.factors[shape]
             out = left @ right
         return out
