@@ -104,7 +104,7 @@ def test_the_order_of_the_inputs_changes_nothing(N, D, seed):
     query, inputs = random(seed, (D,), (N, D))
     order = torch.randperm(N, generator=torch.Generator().manual_seed(seed))
     for version in (dot_product_attention, scaled_dot_product_attention_single):
-        assert torch.allclose(version(query, inputs[order]), version(query, inputs), atol=1e-10)
+        assert torch.allclose(version(query, inputs[order]), version(query, inputs), rtol=0, atol=1e-10)
 
 
 @theorem
@@ -113,7 +113,7 @@ def test_permuting_tokens_permutes_the_reweighted_tokens(T, D, seed):
     """Self-attention whose rows are mixed up."""
     (x,) = random(seed, (T, D))
     order = torch.randperm(T, generator=torch.Generator().manual_seed(seed))
-    assert torch.allclose(reweight(x[order]), reweight(x)[order], atol=1e-10)
+    assert torch.allclose(reweight(x[order]), reweight(x)[order], rtol=0, atol=1e-10)
 
 
 @theorem
@@ -134,7 +134,7 @@ def test_version_2_is_version_1_with_a_shorter_query(N, D, seed):
     """A scale other than the square root of D."""
     query, inputs = random(seed, (D,), (N, D))
     scaled = scaled_dot_product_attention_single(query, inputs)
-    assert torch.allclose(scaled, dot_product_attention(query / D**0.5, inputs), atol=1e-10)
+    assert torch.allclose(scaled, dot_product_attention(query / D**0.5, inputs), rtol=0, atol=1e-10)
 
 
 @theorem
@@ -142,7 +142,7 @@ def test_version_2_is_version_1_with_a_shorter_query(N, D, seed):
 def test_reweighting_is_version_1_with_every_token_as_the_query(T, D, seed):
     """A self-attention that is not the attention it is said to be."""
     (x,) = random(seed, (T, D))
-    assert torch.allclose(reweight(x), torch.stack([dot_product_attention(row, x) for row in x]), atol=1e-10)
+    assert torch.allclose(reweight(x), torch.stack([dot_product_attention(row, x) for row in x]), rtol=0, atol=1e-10)
 
 
 @theorem
@@ -151,7 +151,7 @@ def test_version_0_with_a_silent_query_asks_every_input_alike(N, D, A, seed):
     """Weights that come from anything but the scores."""
     query, inputs, W_q = random(seed, (D,), (N, D), (D, A))
     out = additive_attention(query, inputs, W_q, torch.zeros(D, A, dtype=torch.float64), torch.ones(A).double())
-    assert torch.allclose(out, inputs.mean(0), atol=1e-10)
+    assert torch.allclose(out, inputs.mean(0), rtol=0, atol=1e-10)
 
 
 @theorem
@@ -161,11 +161,11 @@ def test_each_version_holds_the_one_before_it(M, N, D, seed):
     queries, inputs, W_q, W_k, W_v = random(seed, (M, D), (N, D), (D, D), (D, D), (D, 3))
     one = torch.eye(D, dtype=torch.float64)
     row_by_row = torch.stack([scaled_dot_product_attention_single(q, inputs) for q in queries])
-    assert torch.allclose(attention_query_matrix(queries, inputs), row_by_row, atol=1e-10)
+    assert torch.allclose(attention_query_matrix(queries, inputs), row_by_row, rtol=0, atol=1e-10)
     third = attention_query_matrix(queries, inputs)
-    assert torch.allclose(cross_attention(queries, inputs, one, one), third, atol=1e-10)
+    assert torch.allclose(cross_attention(queries, inputs, one, one), third, rtol=0, atol=1e-10)
     fourth = cross_attention(inputs @ W_q, inputs, W_k, W_v)
-    assert torch.allclose(self_attention(inputs, W_q, W_k, W_v), fourth, atol=1e-10)
+    assert torch.allclose(self_attention(inputs, W_q, W_k, W_v), fourth, rtol=0, atol=1e-10)
 
 
 def same_weights(d_model, num_heads, dtype):
@@ -230,7 +230,7 @@ def test_a_padded_sentence_attends_as_if_it_were_alone(lengths, seed):
     together = scaled_dot_product_attention(x, x, x, padding_mask_from_ids(ids))
     for b, n in enumerate(lengths):
         alone = scaled_dot_product_attention(x[b : b + 1, :n], x[b : b + 1, :n], x[b : b + 1, :n])
-        assert torch.allclose(together[b, :n], alone[0], atol=1e-10)
+        assert torch.allclose(together[b, :n], alone[0], rtol=0, atol=1e-10)
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():
