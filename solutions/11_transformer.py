@@ -539,8 +539,8 @@ small = Transformer(11, 13, 16, 4, 24, 6).double()
 our_logits, reference = logits_of_both(small, in_torch(small, 4, 24), some_src, some_tgt)
 tables = [small.src_embed.weight, small.tgt_embed.weight]
 gradients = [torch.autograd.grad(out.square().sum(), tables, retain_graph=True) for out in (our_logits, reference)]
-six_layers_agree_in_float64 = torch.allclose(our_logits, reference, atol=1e-9)
-gradients_agree = all(torch.allclose(a, b, atol=1e-9 * b.abs().max()) for a, b in zip(*gradients, strict=True))
+six_layers_agree_in_float64 = torch.allclose(our_logits, reference, rtol=0, atol=1e-9)
+gradients_agree = all(torch.allclose(a, b, rtol=0, atol=1e-9 * b.abs().max()) for a, b in zip(*gradients, strict=True))
 assert six_layers_agree_in_float64
 assert gradients_agree
 print("logits", tuple(our_logits.shape), f"agree within {1e-9}, gradients too")

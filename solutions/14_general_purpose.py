@@ -73,7 +73,7 @@ def convolution(x):
 
 
 M = read_off(convolution)
-the_table_does_what_the_layer_does = torch.allclose(M @ news, by_torch, atol=1e-12)
+the_table_does_what_the_layer_does = torch.allclose(M @ news, by_torch, rtol=0, atol=1e-12)
 assert the_table_does_what_the_layer_does
 M
 
@@ -122,7 +122,7 @@ as_it_comes = full.weight.detach().clone()
 with torch.no_grad():
     full.weight.copy_(conv_pattern(kernel, T))
 x = torch.randn(T, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)  # four channels of news
-a_convolution_is_a_special_fully_connected_layer = torch.allclose(full(x.T).T, convolution(x), atol=1e-12)
+a_convolution_is_a_special_fully_connected_layer = torch.allclose(full(x.T).T, convolution(x), rtol=0, atol=1e-12)
 assert a_convolution_is_a_special_fully_connected_layer
 print("free numbers:", full.weight.numel(), "for the layer,", kernel.numel(), "for the convolution")
 
@@ -231,7 +231,7 @@ plots.show(figure, "Three tables. The convolution's is the same on both evenings
 # %%
 def explains(table, layer):
     """Does one and the same table say what a layer does on both evenings?"""
-    return all(torch.allclose(table @ evening, layer(evening), atol=1e-12) for evening in evenings)
+    return all(torch.allclose(table @ evening, layer(evening), rtol=0, atol=1e-12) for evening in evenings)
 
 
 static_patterns_stay = all(explains(fixed[name], layer) for name, layer in layers.items())
@@ -384,7 +384,7 @@ def by_distance(receiver, sender):
 
 
 on_the_chain = pass_messages(with_places, chain, by_distance, lambda x, gathered: gathered)[:, 0]  # (T,)
-a_step_on_the_chain_is_a_convolution = torch.allclose(on_the_chain, by_torch, atol=1e-12)
+a_step_on_the_chain_is_a_convolution = torch.allclose(on_the_chain, by_torch, rtol=0, atol=1e-12)
 assert a_step_on_the_chain_is_a_convolution
 dict(zip(people, on_the_chain.tolist(), strict=True))
 
@@ -438,7 +438,7 @@ def divide(x, gathered):
 
 step = pass_messages(x, everybody, loud, divide)  # (T, 4)
 judge = F.scaled_dot_product_attention((x @ W_q)[None], (x @ W_k)[None], (x @ W_v)[None])[0]
-attention_is_a_step_on_the_complete_graph = torch.allclose(step, judge, atol=1e-12)
+attention_is_a_step_on_the_complete_graph = torch.allclose(step, judge, rtol=0, atol=1e-12)
 assert attention_is_a_step_on_the_complete_graph
 dict(zip(people, [round(value, 3) for value in step[:, 0].tolist()], strict=True))
 
@@ -490,10 +490,10 @@ plots.show(figure, "The same attention on three graphs. Everybody: weights in al
                    "triangle. The chain: three diagonals. Every row sums to one.")
 
 # %%
-all_edges_give_version_5 = torch.allclose(graph_attention(x, everybody, W_q, W_k, W_v), judge, atol=1e-12)
+all_edges_give_version_5 = torch.allclose(graph_attention(x, everybody, W_q, W_k, W_v), judge, rtol=0, atol=1e-12)
 as_torch_with_a_causal_mask = torch.allclose(
     graph_attention(x, causal, W_q, W_k, W_v), F.scaled_dot_product_attention(
-        (x @ W_q)[None], (x @ W_k)[None], (x @ W_v)[None], is_causal=True)[0], atol=1e-12)
+        (x @ W_q)[None], (x @ W_k)[None], (x @ W_v)[None], is_causal=True)[0], rtol=0, atol=1e-12)
 assert all_edges_give_version_5
 assert as_torch_with_a_causal_mask
 {name: int(graph.sum()) for name, graph in three_graphs.items()}
@@ -517,7 +517,7 @@ seatings = torch.tensor(list(permutations(range(T))))  # (120, T)
 
 def unmoved(layer):
     """In how many seatings everybody gets what they got before."""
-    return sum(torch.allclose(layer(x[seats]), layer(x)[seats], atol=1e-12) for seats in seatings)
+    return sum(torch.allclose(layer(x[seats]), layer(x)[seats], rtol=0, atol=1e-12) for seats in seatings)
 
 
 table = {"fully connected": lambda x: as_it_comes @ x, **layers, "RNN": lambda x: rnn(x)[0],
@@ -1108,7 +1108,7 @@ verdict("like_batch_norm", not only_batch_norm_hears_the_neighbour)
 
 # %%
 told_twice = encoder(torch.cat([x, x])[None])[0]  # (2 T, 4), a length it has never seen
-one_set_of_weights_for_all_places = torch.allclose(told_twice[:T], told_twice[T:], atol=1e-12)
+one_set_of_weights_for_all_places = torch.allclose(told_twice[:T], told_twice[T:], rtol=0, atol=1e-12)
 the_encoder_is_equivariant_untrained = counts["encoder"] == 120 and counts["fully connected"] == 1
 assert one_set_of_weights_for_all_places
 assert the_encoder_is_equivariant_untrained
