@@ -147,18 +147,18 @@ def table(report):
 
 def ratios(report):
     """The course's rows as Markdown, each beside the fastest other that computes the same and the bare products."""
-    lines = ["| model | T |" + "".join(f" {column} ms | × fastest other | × bare matmuls | MB |" for column in COLUMNS),
-             "|---|---" + "|---" * 4 * len(COLUMNS) + "|"]
-    for row in ours(report):
-        cells = [row["kind"], f"{row['T']:,}"]
-        for column in COLUMNS:
+    tables = []
+    for column in COLUMNS:
+        lines = [f"| {column} | T | ms | × fastest other | × bare matmuls | MB |", "|---|---|---|---|---|---|"]
+        for row in ours(report):
             rival, bare = fastest_other(report, row, column), bare_products(report, row)
-            cells += [f"{row[f'{column}, seconds'] * 1e3:.2f}",
-                      f"{times(row, rival, column):.2f} {rival['contender']}" if rival else "no other fits",
-                      f"{times(row, bare, column):.2f}" if bare else "do not fit",
-                      f"{row[f'{column}, bytes'] / 1e6:.1f}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            cells = [row["kind"], f"{row['T']:,}", f"{row[f'{column}, seconds'] * 1e3:.2f}",
+                     f"{times(row, rival, column):.2f} {rival['contender']}" if rival else "no other fits",
+                     f"{times(row, bare, column):.2f}" if bare else "do not fit",
+                     f"{row[f'{column}, bytes'] / 1e6:.1f}"]
+            lines.append("| " + " | ".join(cells) + " |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
 def spent(title, calls, device):
