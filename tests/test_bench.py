@@ -103,7 +103,8 @@ def no_room(*_):
 def test_what_does_not_fit_is_left_out_alone(place, name, monkeypatch, capsys):
     """A whole length without numbers, since one of its contenders keeps every score."""
     monkeypatch.setattr(*place, no_room)
-    assert bench.main(["--quick", "--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0"]) == 0
+    arguments = ["--quick", "--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0", "--profile"]
+    assert bench.main(arguments) == 0
     out, err = capsys.readouterr()
     assert f"mha, T = 16: {name} is left out, it needs more memory than there is" in err
     assert f"| {name} |" not in out and f"| {who.OURS} |" in out and "| torch.nn |" in out

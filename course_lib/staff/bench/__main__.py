@@ -163,9 +163,10 @@ def ratios(report):
 
 def spent(title, calls, device):
     """Where the time goes, as Markdown: each operation of course_lib beside the same of the bare products, in ms."""
-    columns = [operations(calls[name], device) for name in (who.OURS, who.BARE)]
+    names = [name for name in (who.OURS, who.BARE) if name in calls]
+    columns = [operations(calls[name], device) for name in names]
     totals = [sum(column.values()) for column in columns]
-    lines = [f"\n| {title}, ms | {who.OURS} | {who.BARE} |", "|---|---|---|"]
+    lines = [f"\n| {title}, ms | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
     for name in sorted(set().union(*columns), key=lambda name: -columns[0].get(name, 0)):
         if any(column.get(name, 0) > total / 100 for column, total in zip(columns, totals, strict=True)):
             lines.append(f"| {name} | " + " | ".join(f"{column.get(name, 0) * 1e3:.2f}" for column in columns) + " |")
