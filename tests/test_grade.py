@@ -7,6 +7,7 @@ import csv
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from course_lib.staff.grade import confine
 
 ROOT = Path(__file__).parents[1]
+TMP = tempfile.gettempdir()
 NAMES = ("reweight", "causal_mask", "shift_right")
 IMPORTS = "import os, sys, time, signal, itertools, ctypes, socket, threading, subprocess\nimport torch"
 REWEIGHT = "def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x"
@@ -103,11 +105,11 @@ CASES = {
     "kills its group": (before("os.killpg(0, 9)"), "pass"),
     "kills everybody": (before("os.kill(-1, 9)"), "pass"),
     "forks": (before("while True:\n    os.fork()"), "pass"),
-    "runs a program": (before("subprocess.run(['touch', '/tmp/was_here'])"), "pass"),
+    "runs a program": (before(f"subprocess.run(['touch', {TMP + '/was_here'!r}])"), "pass"),
     "threads": (before("for _ in range(9999):\n    threading.Thread(target=time.sleep, args=(99,), daemon=True)"
                        ".start()"), "pass"),
     "descriptors": ("kept = []\n" + inside("while True:\n    kept.append(open('/dev/null'))"), "error"),
-    "fills the disk": (before(f"for folder in ('/tmp', {str(ROOT)!r}, '.'):\n"
+    "fills the disk": (before(f"for folder in ({TMP!r}, {str(ROOT)!r}, '.'):\n"
                               "    open(folder + '/was_here', 'w').write('x' * 10**8)"), "pass"),
     "fills memory": (inside("bytearray(10**12)"), "error"),
     "fills memory with a tensor": (inside("torch.zeros(10**12)"), "error"),
@@ -271,7 +273,7 @@ def test_a_reason_is_one_printable_line(graded):
 
 def test_nothing_outside_was_touched(graded):
     """A file that a student's code has left somewhere."""
-    assert not any(Path(folder, "was_here").exists() for folder in ("/tmp", ROOT, ROOT / "tests", Path.cwd()))
+    assert not any(Path(folder, "was_here").exists() for folder in (TMP, ROOT, ROOT / "tests", Path.cwd()))
 
 
 def test_what_gives_the_answer_away_is_flagged_and_not_failed(graded):
