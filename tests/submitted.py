@@ -6,18 +6,21 @@ import importlib
 import inspect
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.exercise import mistake_name
+from course_lib.checks.engine.mistakes import ByHand
 from course_lib.staff.grade.reading import Notebook, Submission
 
+DEFINES = ("def ", "class ", "@")
 WITHHELD = ("course_lib.checks", "tests")  # where a notebook can import nothing from while it is graded
 
 
 def submission(exercise, module, wrote):
-    """A Submission whose last cell gives an exercise's name to what was written.
+    """A Submission whose last cell gives an exercise's name to what was written, or defines it.
 
-    module: where `wrote`, an expression, can be evaluated; what it needs of there comes first, a cell a statement
+    module: where `wrote`, an expression or a definition, can be run; what it needs of there comes first, a cell a
+            statement
     """
-    verified, cells = EXERCISES[exercise].verified.__module__, [*cells_for(module, wrote), f"{exercise} = {wrote}"]
+    last = wrote if wrote.startswith(DEFINES) else f"{exercise} = {wrote}"
+    verified, cells = EXERCISES[exercise].verified.__module__, [*cells_for(module, wrote), last]
     the_course_s = f"{verified.split('.')[-1]}.{exercise}"  # here it is finished; a notebook would get a stub
     if any(the_course_s in cell for cell in cells):
         cells = [*cells_for(verified, exercise), f"Finished = {exercise}",
@@ -35,15 +38,19 @@ def right_answers(exercise, of):
 
 
 def mistakes(exercise):
-    """The classic mistakes of an Exercise as {id: (module, expression)}."""
+    """The classic mistakes of an Exercise as {id: (module, expression or definition)}."""
     found = {}
-    for wrong in exercise.mistakes:
+    for mistake in exercise.mistakes:
+        if not isinstance(mistake, ByHand):
+            found[mistake.name] = exercise.verified.__module__, mistake.source
+            continue
+        wrong = mistake.answer
         maker, _, made = wrong.__qualname__.partition(".<locals>.")
         expression = wrong.__qualname__
         if made:
             several = _call_of(maker, wrong.__module__, exercise.name)
             expression = f"next(m for m in {several} if m.__name__ == {made!r})"
-        found[mistake_name(wrong)] = wrong.__module__, expression
+        found[mistake.name] = wrong.__module__, expression
     return found
 
 
@@ -96,7 +103,7 @@ def _call_of(maker, module, exercise):
     for description in (n for s in _body(module) for n in ast.walk(s) if _calls(n, "Exercise")):
         given = {k.arg: k.value for k in description.keywords}
         if given["name"].value == exercise:
-            return ast.unparse(next(n for n in ast.walk(given["mistakes"]) if _calls(n, maker)))
+            return ast.unparse(next(n for n in ast.walk(given["by_hand"]) if _calls(n, maker)))
 
 
 def _calls(node, name):

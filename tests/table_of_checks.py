@@ -12,8 +12,7 @@ from typing import NamedTuple
 import torch
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.exercise import mistake_name
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.judging import judge
 from tests.right_answers import RIGHT_ANSWERS
 
 
@@ -56,15 +55,15 @@ def row(name, seeds):
     for answer in right:
         accepted += with_every_seed([v.status == "right" for v in verdicts(answer)], answer, "is not accepted")
     for mistake in exercise.mistakes:
-        found = verdicts(mistake)
-        rejected += with_every_seed([v.status == "wrong" for v in found], mistake, "passes")
-        named += with_every_seed([_names(v, mistake) for v in found], mistake, "is not named")
+        found = verdicts(mistake.answer)
+        rejected += with_every_seed([v.status == "wrong" for v in found], mistake.answer, "passes")
+        named += with_every_seed([_names(v, mistake) for v in found], mistake.answer, "is not named")
     return Row(len(right), accepted, len(exercise.mistakes), rejected, named, flips, seconds)
 
 
 def _names(verdict, mistake):
     """Whether a verdict gives this classic mistake as the cause, and no other."""
-    return verdict.mistakes == (mistake,) or bool(verdict.failure and verdict.failure.cause == mistake_name(mistake))
+    return verdict.mistakes == (mistake,) or bool(verdict.failure and verdict.failure.cause == mistake.name)
 
 
 def main():

@@ -9,8 +9,8 @@ import pytest
 
 from course_lib import plots
 from course_lib.checks import EXERCISES
-from course_lib.checks.card import COLOURS, MARKS, as_html, card_rows
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.notebook.card import COLOURS, MARKS, as_html, card_rows
 from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems
 
 STEMS = lesson_stems()
@@ -96,7 +96,7 @@ def test_headings_go_down_one_step_at_a_time(stem):
 def test_a_card_says_its_verdict_without_colour(status):
     """Red and green, and nothing else."""
     right = EXERCISES["reweight"].verified
-    answers = {"right": right, "wrong": EXERCISES["reweight"].mistakes[0], "unanswered": _blank}
+    answers = {"right": right, "wrong": EXERCISES["reweight"].mistakes[0].answer, "unanswered": _blank}
     rows = card_rows(judge(EXERCISES["reweight"], answers[status]))
     assert MARKS[status][0] in rows[0][1] and MARKS[status][1] in rows[0][1]
     html = as_html(rows, status)

@@ -285,7 +285,7 @@ def test_a_budget_that_is_overdrawn_ends_in_1(monkeypatch, capsys):
 
 def test_checks_are_really_run(monkeypatch):
     """A number that was written down and not measured."""
-    monkeypatch.setattr("course_lib.checks.judging.judge", lambda *_: time.sleep(0.05))
+    monkeypatch.setattr("course_lib.checks.engine.judging.judge", lambda *_: time.sleep(0.05))
     assert [name for name, seconds in budgets.check_seconds("02") if seconds >= 0.05] == ["reweight"]
 
 

@@ -10,7 +10,7 @@ import torch
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks import EXERCISES
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.judging import judge
 from course_lib.transformer import EncoderLayer
 
 SCALES = {"right scale": lambda d: d**-0.5, "no scale": lambda d: 1.0, "scale by d": lambda d: 1 / d}

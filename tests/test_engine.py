@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.asking import Call, ask
-from course_lib.checks.exercise import Exercise, mistake_name, questions
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.asking import Call, ask
+from course_lib.checks.engine.exercise import Exercise, questions
+from course_lib.checks.engine.judging import judge
 
 
 class FeedForward(nn.Module):
@@ -68,7 +68,7 @@ def with_dropout(generator):
 EXERCISE = Exercise(
     name="FeedForward", lesson="08", asked="", verified=FeedForward, oracle=by_hand, examples=(),
     sizes=((3, 5), (5, 3), (4, 4), (1, 1)), make=make, build=lambda d_model, d_ff: (d_model, d_ff),
-    mistakes=(no_relu, dropout_always_on, dropout_forgotten), calls=with_dropout)
+    by_hand=(no_relu, dropout_always_on, dropout_forgotten), calls=with_dropout)
 
 
 class Hidden(FeedForward):
@@ -108,7 +108,7 @@ def test_a_right_module_is_right(right):
 @pytest.mark.parametrize("wrong", EXERCISE.mistakes)
 def test_a_mistaken_module_is_named(wrong):
     """A module check that looks at shapes only."""
-    assert judge(EXERCISE, wrong).mistake == mistake_name(wrong)
+    assert judge(EXERCISE, wrong.answer).mistake == wrong.name
 
 
 @pytest.mark.parametrize(("wrong", "mistake"), [(Hidden, "missing-weight"), (Detached, "cuts-gradient")])
@@ -215,7 +215,7 @@ def seeds_matter(draw, generator):
 DRAWS = Exercise(
     name="draw", lesson="12", asked="", verified=draw, oracle=lambda p: p.long(),
     examples=((torch.tensor([1.0, 1.0]),),), sizes=((3,), (1,)), make=lambda generator, n: (torch.ones(n),),
-    mistakes=(always_one, the_same_for_all), properties=(),
+    by_hand=(always_one, the_same_for_all), properties=(),
     statistics=(("Not three in ten are drawn.", share), ("All rows are the same.", rows_differ),
                 ("Another seed does not change it.", seeds_matter)))
 

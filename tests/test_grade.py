@@ -121,7 +121,7 @@ CASES = {
                       "torch.Tensor.__eq__ = torch.Tensor.__le__ = lambda *a: True\n" + inside("", WRONG), "fail"),
     "patches json": ("import json\njson.dumps = json.loads = lambda *a, **k: {}\n" + inside("", WRONG), "fail"),
     "patches the asking": (
-        "import course_lib.checks.asking as a\n"
+        "import course_lib.checks.engine.asking as a\n"
         "a.ask = lambda c, call: a.Reply((call.args[0],), 'tensor', call.args)\n" + inside("", WRONG), "fail"),
     "agreeable tensor": (
         "class Yes(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, *a, **k):\n"

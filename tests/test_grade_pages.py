@@ -148,7 +148,7 @@ def test_what_is_very_long_is_cut_with_a_note(tmp_path):
 
 def test_the_cohort_page_counts_each_misconception_among_those_who_answered(tmp_path):
     """Percentages of everybody, or of those who were wrong, make a misconception look rarer or more frequent."""
-    wrong = EXERCISES["reweight"].mistakes[0]
+    wrong = EXERCISES["reweight"].mistakes[0].answer
     mistake = wrong.__name__.replace("_", "-")
     people = {f"s{i:02}": {"reweight": {"verdict": "fail", "mistake": mistake} if i < 4 else "pass"} for i in range(10)}
     index, _ = written(tmp_path, book(people | {"zoe": {}, "yan": {"reweight": "timeout"}, "x": {"problems": ["P."]}}))
@@ -243,7 +243,7 @@ def test_500_students_with_every_exercise_make_a_page_one_can_open(tmp_path):
 
     def said(i):
         return {name: "pass" if (i + k) % 3 else {
-            "verdict": "fail", "mistake": (m := EXERCISES[name].mistake_names)[i % len(m)], "flags": "built-in"}
+            "verdict": "fail", "mistake": (m := EXERCISES[name].mistakes)[i % len(m)].name, "flags": "built-in"}
             for k, name in enumerate(scope)}
 
     people = {f"student-with-a-long-name-{i:03}": said(i) for i in range(100)}

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.asking import Call, ask
+from course_lib.checks.engine.asking import Call, ask
 from course_lib.staff.grade import confine
 from course_lib.staff.grade.lane import write_root
 from course_lib.staff.grade.lanes import marker

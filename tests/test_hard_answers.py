@@ -8,8 +8,8 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks import EXERCISES
-from course_lib.checks.card import as_text, card_rows
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.notebook.card import as_text, card_rows
 from course_lib.language_model import BigramLM
 from course_lib.transformer import Transformer
 from course_lib.vision import PatchEmbedding

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_lib import attention, check, mine
-from course_lib.checks import kept
+from course_lib.checks.notebook import kept
 
 HELPED = """
 import torch

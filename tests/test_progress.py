@@ -5,8 +5,9 @@ import json
 import pytest
 
 from course_lib import check, progress
-from course_lib.checks import EXERCISES, hinting, kept, solved
-from course_lib.checks.hinting import hints
+from course_lib.checks import EXERCISES
+from course_lib.checks.notebook import hinting, kept, solved
+from course_lib.checks.notebook.hinting import hints
 from tests.right_answers import RIGHT_ANSWERS
 
 RIGHT = RIGHT_ANSWERS["reweight"]["einsum"]
@@ -96,7 +97,7 @@ def test_every_exercise_has_hints_from_a_question_to_the_steps(name):
 
 def test_hints_come_when_the_same_mistake_comes_twice_one_more_each_time():
     """The answer given away at the first slip, or never a hint."""
-    no_scale = next(m for m in EXERCISES["self_attention"].mistakes if m.__name__ == "no_scale")
+    no_scale = next(m for m in EXERCISES["self_attention"].mistakes if m.name == "no-scale").answer
     numbers = [check(no_scale, "self_attention").message.count("Hint") for _ in range(5)]
     assert numbers == [0, 1, 2, 3, 3]
     assert "Hint" not in check(lambda *_: None, "self_attention").message, "another mistake begins anew"

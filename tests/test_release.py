@@ -133,8 +133,7 @@ import torch
 torch.set_num_threads(1)
 import course_lib
 from course_lib.checks import EXERCISES
-from course_lib.checks.exercise import mistake_name
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.judging import judge
 assert pathlib.Path(course_lib.__file__).parents[1] == pathlib.Path.cwd(), course_lib.__file__
 sys.path.append(sys.argv[1])
 for module in sys.argv[2:]:
@@ -143,7 +142,7 @@ for module in sys.argv[2:]:
         for style, answer in styles.items():
             assert judge(exercise, answer).status == "right", (name, style)
         for mistake in exercise.mistakes[::5]:
-            assert judge(exercise, mistake).mistake == mistake_name(mistake), mistake
+            assert judge(exercise, mistake.answer).mistake == mistake.name, mistake
         stands_in = getattr(exercise.verified, "stands_in", True)
         assert judge(exercise, exercise.verified).status == ("right" if stands_in else "unanswered"), name
 """

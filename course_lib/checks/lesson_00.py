@@ -3,7 +3,7 @@
 import torch
 
 from course_lib import attention
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.exercise import Exercise
 
 
 def by_loop(weights, x):
@@ -130,7 +130,7 @@ EXERCISES = (
         sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
         square_size=(5, 3),
         make=make,
-        mistakes=(mean, ignores_weights, normalises_weights, softmaxes_weights, no_sum, sums_features,
+        by_hand=(mean, ignores_weights, normalises_weights, softmaxes_weights, no_sum, sums_features,
                   sums_everything, squared_weights, takes_the_largest, forgets_the_last, swaps_the_factors,
                   misses_an_axis, plain_average, only_the_first, keeps_a_row_axis, squeezes_everything),
         properties=(

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import attention
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.exercise import Exercise
 
 
 def channel_by_channel(x, beta):
@@ -294,7 +294,7 @@ EXERCISES = (
             example([[0.5, -0.25], [0.5078125, 0.75], [0.0, 0.7578125]], 128.0),  # a steep one that is no maximum
             example([[256.0, 0.0], [0.0, -64.0], [192.0, 128.0]], 1 / 64),  # a flat one of large numbers
         ),
-        mistakes=(ignores_beta, divides_by_beta, wrong_axis, softmax_over_everything, one_score_per_input,
+        by_hand=(ignores_beta, divides_by_beta, wrong_axis, softmax_over_everything, one_score_per_input,
                   first_channel_decides, no_softmax, divides_by_the_sum, not_normalised, sigmoid,
                   beta_after_the_softmax, mixes_the_scores, softmax_twice, hard_max, largest_with_its_place,
                   mean_or_maximum, plain_mean, takes_the_smallest, ignores_signs, log_sum_exp, scaled_by_root_d,

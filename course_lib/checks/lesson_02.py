@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import attention
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.exercise import Exercise
 
 
 def torch_attention(x):
@@ -209,7 +209,7 @@ EXERCISES = (
             (torch.tensor([[16.0, 0.0, 3.0], [0.0, 20.0, 3.0], [-12.0, 4.0, 2.0]]),),
             (torch.tensor([[1.0, 0.0], [100.0, 0.0], [0.0, 2.0]]),),  # a short vector beside a long one
         ),
-        mistakes=(scaled, cosine, wrong_axis, no_softmax, sigmoid, divides_by_the_sum, divides_columns,
+        by_hand=(scaled, cosine, wrong_axis, no_softmax, sigmoid, divides_by_the_sum, divides_columns,
                   mixes_unit_vectors, mixes_features, one_token_after_another, without_itself,
                   hides_itself_with_infinity, returns_weights, returns_scores, averages, takes_the_largest,
                   adds_the_input, only_the_first_query, causal, distance, sums_instead_of_mixing, squeezes_everything,

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import attention
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
 
 
 def by_loop(query, inputs, W_q, W_x, v):
@@ -591,7 +591,7 @@ EXERCISES = (
         make=make,
         extremes=tuple((torch.tensor([0.0, 20.0]), torch.tensor([[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]]), *SATURATING,
                         torch.tensor([0.5, high, 0.5])) for high in (600.0, -600.0)),
-        mistakes=(mixes_projected_inputs, mixes_hidden_layers, no_tanh, tanh_after_v, tanh_before_the_matrices,
+        by_hand=(mixes_projected_inputs, mixes_hidden_layers, no_tanh, tanh_after_v, tanh_before_the_matrices,
                   sigmoid_for_tanh, relu_for_tanh, product_of_projections, dot_of_projections,
                   difference_of_projections, query_has_no_say, query_not_projected, inputs_not_projected,
                   W_q_transposed, W_x_transposed, both_transposed, matrices_exchanged, v_forgotten, scaled, no_softmax,
@@ -641,6 +641,6 @@ EXERCISES = (
             ("The context is not the sum of the encoder states with these weights.", the_context_is_the_weighted_sum),
             ("A sentence alone and the same sentence in a batch give different results.", a_batch_is_its_sentences),
         ),
-        mistakes=batch_mistakes(),
+        by_hand=batch_mistakes(),
     ),
 )

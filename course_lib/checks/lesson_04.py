@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import attention, proofs
-from course_lib.checks.exercise import Exercise
-from course_lib.checks.suspects import line_up
+from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.suspects import line_up
 
 
 def torch_attention(query, inputs, scale):
@@ -432,7 +432,7 @@ EXERCISES = (
         "weighted sum of the inputs: one vector (D,).",
         verified=attention.dot_product_attention,
         oracle=unscaled,
-        mistakes=(scaled, scale_by_d, *mistakes_with(lambda D: 1.0)),
+        by_hand=(scaled, scale_by_d, *mistakes_with(lambda D: 1.0)),
         **SHARED,
     ),
     Exercise(
@@ -440,7 +440,7 @@ EXERCISES = (
         asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
         verified=attention.scaled_dot_product_attention_single,
         oracle=by_root_d,
-        mistakes=(no_scale, scale_by_d, scale_by_n, half_of_d, twice_d, multiplies, fourth_root,
+        by_hand=(no_scale, scale_by_d, scale_by_n, half_of_d, twice_d, multiplies, fourth_root,
                   scales_the_weights, scales_twice, standardises, hard_coded_8, *mistakes_with(lambda D: D**0.5)),
         **SHARED,
     ),
@@ -454,7 +454,7 @@ EXERCISES = (
         examples=tuple((suspect,) for suspect in LINED_UP[:5]),
         sizes=tuple((i,) for i in range(5, len(LINED_UP))),
         make=lambda generator, i: (LINED_UP[i],),
-        mistakes=(only_the_shape, accuses_everybody, a_single_input, a_query_of_zeros, the_weights_sum_to_one,
+        by_hand=(only_the_shape, accuses_everybody, a_single_input, a_query_of_zeros, the_weights_sum_to_one,
                   as_many_inputs_as_channels, width_four, width_one, width_sixty_four, unit_vectors, too_forgiving,
                   far_too_forgiving, one_number_is_enough, numbers_added_up, takes_nan_for_right, a_loud_query,
                   version_1_for_version_2, every_bit, raises_instead),

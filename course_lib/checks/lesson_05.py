@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import attention
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.exercise import Exercise
 
 
 def torch_attention(queries, keys, values, **options):
@@ -499,7 +499,7 @@ EXERCISES = (
         square_size=(2, 5, 4),
         make=make_3,
         extremes=(example([[60, 0, 20, 0], [0, 40, 0, 0]], [[40, 1, 0, 2], [40, 5, 0, 3], [0, 9, 30, 4]]),),
-        mistakes=(*mistakes_of(the_same_three), scale_by_the_number_of_queries, inputs_ask, inputs_mix_the_queries,
+        by_hand=(*mistakes_of(the_same_three), scale_by_the_number_of_queries, inputs_ask, inputs_mix_the_queries,
                   adds_the_queries, softmax_over_features, normalises_the_inputs),
         properties=properties_of(make_3, (4, 5, 3), 0, 1, 1),
     ),
@@ -523,7 +523,7 @@ EXERCISES = (
         make=make_4,
         extremes=(example([[60, 0, 20, 0], [0, 40, 0, 0]], [[40, 1, 0], [40, 5, 3], [0, 9, 30]],
                           [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], [[1, 0], [0, 2], [1, 1]]),),
-        mistakes=(*mistakes_of(from_two_sources), scale_by_d_x, scale_by_d_v, mixes_keys, mixes_inputs,
+        by_hand=(*mistakes_of(from_two_sources), scale_by_d_x, scale_by_d_v, mixes_keys, mixes_inputs,
                   compares_inputs, version_3, compares_values, swaps_the_matrices, values_from_keys,
                   projects_the_queries, turned_matrices, tanh_on_the_keys, softmax_on_the_keys,
                   adds_the_queries_to_values),
@@ -548,7 +548,7 @@ EXERCISES = (
         make=make_5,
         extremes=(example([[40, 1, 0], [40, 5, 3], [0, 9, 30]], [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]],
                           [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0]], [[1, 0], [0, 2], [1, 1]]),),
-        mistakes=(*mistakes_of(from_one_source), scale_by_token_width, scale_by_value_width, keys_from_w_q,
+        by_hand=(*mistakes_of(from_one_source), scale_by_token_width, scale_by_value_width, keys_from_w_q,
                   queries_from_w_k, keys_ask, turned_weights, mixes_the_keys, mixes_the_queries, mixes_the_tokens,
                   raw_queries, raw_keys, uses_no_matrix, swaps_w_k_and_w_v, turned_w, one_after_another,
                   without_itself, adds_x),

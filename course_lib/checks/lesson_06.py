@@ -5,8 +5,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import attention
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.circumstances import random_mask
+from course_lib.checks.engine.exercise import Exercise, random_weights
 
 NOWHERE = float("-inf")
 
@@ -645,13 +646,6 @@ class splits_the_lengths(Steps):
 MISTAKES = tuple(m for m in list(vars().values()) if isinstance(m, type) and issubclass(m, Steps) and m is not Steps)
 
 
-def random_mask(generator, *shape):
-    """Some of each: in every row at least one key is allowed, and one is hidden where there are two."""
-    order = torch.rand(shape, generator=generator).argsort(-1)
-    allowed = torch.randint(1, max(2, shape[-1]), (*shape[:-1], 1), generator=generator)
-    return order < allowed
-
-
 def make(generator, B, Tq, Tk, H, d_head, mask=""):
     d = H * d_head
     args = tuple(torch.randn(B, T, d, generator=generator) for T in (Tq, Tk, Tk))
@@ -684,7 +678,7 @@ EXAMPLES = (
 
 
 def more_calls(generator):
-    """Masks with an empty row, giants under a mask, and a number of heads that does not fit."""
+    """Masks with an empty row, huge_scores under a mask, and a number of heads that does not fit."""
     size = (2, 3, 4, 2, 3)
     args = make(generator, *size)
     weights = random_weights(attention.MultiHeadAttention(6, 2), generator)
@@ -695,10 +689,10 @@ def more_calls(generator):
     model = dict(build=(6, 2), weights=weights)
     large = ([[300.0, 200.0], [0.5, -0.25]], [[-30.0, 20.0], [30.0, -10.0], [-20.0, -20.0]],
              [[1.0, 5.0], [2.0, 7.0], [4.0, 9.0]])  # one query with scores of 18,000, one with scores of 30
-    giants = [by_hand(*large), by_hand(*large, mask=[[False, True, False], [True, False, True]])]
-    giants = [Call(c.args, "large values", build=c.build, weights=c.weights) for c in giants]
+    huge_scores = [by_hand(*large), by_hand(*large, mask=[[False, True, False], [True, False, True]])]
+    huge_scores = [Call(c.args, "large values", build=c.build, weights=c.weights) for c in huge_scores]
     return [
-        *giants,
+        *huge_scores,
         Call((*args, empty), "a query that may attend to no key", gradients=True, **model),
         Call((*args, whole), "a sentence that may not be attended to at all", gradients=True, **model),
         Call((*args, torch.ones(3, 4, dtype=torch.bool)), "a mask that allows everything", **model),
@@ -762,7 +756,7 @@ EXERCISES = (
         build=build,
         calls=more_calls,
         any_layout=True,
-        mistakes=MISTAKES,
+        by_hand=MISTAKES,
         properties=(
             ("With the same value everywhere, that value should come through: the weights do not sum to one.",
              equal_values_come_through),

@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import attention, masks, proofs
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
-from course_lib.checks.suspects import line_up
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.suspects import line_up
 
 INF = float("inf")
 
@@ -1121,7 +1121,7 @@ OWN_TEST = Exercise(
     examples=tuple((suspect,) for suspect in IN_LINE[:5]),
     sizes=tuple((i,) for i in range(5, len(IN_LINE))),
     make=lambda generator, i: (IN_LINE[i],),
-    mistakes=(only_the_shape, accuses_everybody, the_first_row_only, a_row_in_the_middle, two_tokens, four_tokens,
+    by_hand=(only_the_shape, accuses_everybody, the_first_row_only, a_row_in_the_middle, two_tokens, four_tokens,
               one_beginning, one_change_in_the_middle, the_first_token_has_a_future_too, any_for_all, too_forgiving,
               four_tokens_and_a_new_last_one, the_next_token_only, a_future_in_another_order,
               other_values_but_the_same_length, one_way_of_attending, the_past_must_matter, raises_instead),
@@ -1140,7 +1140,7 @@ EXERCISES = (
         sizes=((7,), (5,), (2,), (1,), (129,)),
         make=lambda generator, T: (T,),
         calls=asked_twice,
-        mistakes=(strict_lower, one_ahead, upper_triangle, inverted, everything_allowed, nothing_allowed, only_itself,
+        by_hand=(strict_lower, one_ahead, upper_triangle, inverted, everything_allowed, nothing_allowed, only_itself,
                   all_but_itself, two_tokens_only, both_neighbours, mirrored, upside_down, one_row, batch_axis,
                   one_too_large, one_too_small, squeezes_all_of_it, hard_coded_size, kept),
         properties=(
@@ -1173,7 +1173,7 @@ EXERCISES = (
                       [[True, False, True], [True, True, True]]),  # one query near 1,200, one far below
         ),
         calls=other_masks,
-        mistakes=(ignores_mask, inverted_mask, inverted_with_infinity, inverted_for_torch, zero_score,
+        by_hand=(ignores_mask, inverted_mask, inverted_with_infinity, inverted_for_torch, zero_score,
                   after_the_softmax, renormalises, renormalises_with_epsilon, softmax_twice, plus_infinity,
                   infinity_after_the_softmax, large_positive, not_negative_enough, zero_times_infinity,
                   subtracts_true_and_false, adds_the_mask, nan_on_an_empty_row, nan_in_the_gradient, transposed_mask,
@@ -1207,7 +1207,7 @@ EXERCISES = (
         make=make_lengths,
         calls=lambda generator: [Call((torch.tensor([3, 0, 2]), 4), "an empty sentence"),
                                  Call((torch.tensor([3, 1]), 4), "on a GPU with max_len", on_gpu=True)],
-        mistakes=(true_at_padding, padding_on_the_left, one_too_many, one_too_few, all_but_the_first, last_token_only,
+        by_hand=(true_at_padding, padding_on_the_left, one_too_many, one_too_few, all_but_the_first, last_token_only,
                   first_padding_only, ignores_max_len, one_column_too_many, wide_as_the_sum, wide_as_the_shortest,
                   wide_as_the_first, wide_as_the_last, wide_as_the_batch, columns_are_sentences,
                   compared_without_a_column, extra_axis, squeezes_the_mask, longest_for_all, everything_real,
@@ -1228,7 +1228,7 @@ EXERCISES = (
         examples=((torch.tensor([[5, 3, 8, 0], [4, 0, 0, 0]]), 0), (torch.tensor([[7, 7, 0, 9], [3, 8, 7, 7]]), 7)),
         sizes=((3, 6, 4), (5, 2, 2), (4, 4, 3), (1, 3, 5), (2, 1, 1), (1, 1, 1)),
         make=make_ids,
-        mistakes=(marks_the_padding, no_middle_axis, squeezes_the_ids, axis_at_the_end, axis_in_front, two_new_axes,
+        by_hand=(marks_the_padding, no_middle_axis, squeezes_the_ids, axis_at_the_end, axis_in_front, two_new_axes,
                   pairs_of_real_tokens, repeated_for_each_query, always_zero, larger_than, not_below, smaller_than,
                   counted_from_the_left, causal_as_well, one_sentence_for_all, first_sentence_for_all,
                   nothing_is_padding, one_for_each_sentence, flattened, in_position_order),

@@ -5,26 +5,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import wires
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
-
-RARE = 1e-6  # of a few numbers none is ever dropped, and the rest grows by a factor that shows in float64
-
-
-def left_of_one(dropout):
-    """What dropout leaves of a 1. In train mode, 1.0 and RARE are all that is asked for."""
-    return {1.0: 0.0, RARE: 1 / (1 - RARE)}.get(dropout, 1.0)
-
-
-def hardly_dropped(*args, build, weights):
-    """In train mode, at a dropout so small that all stays and grows: how often dropout was used shows in the result.
-
-    The switches of feed-forward networks are on: what is behind one that is off does not show.
-    """
-    weights = {n: torch.full_like(w, 3.0) if n.endswith("linear1.bias") else w for n, w in weights.items()}
-    return Call(args, "dropout 0.000001 in train mode: nothing happens to be dropped, all is divided by 0.999999",
-                build=(*build, RARE), weights=weights, train=True).in_float64()
-
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.circumstances import dropout_factor, tiny_dropout
+from course_lib.checks.engine.exercise import Exercise, random_weights
 
 # layer_norm
 
@@ -288,7 +271,7 @@ LAYER_NORM = Exercise(
     square_size=(2, 3, 4),
     make=norm_arguments,
     extremes=(norm_example([[10000.0, 10002.0, 10004.0, 10010.0]], [1.0, 2.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0]),),
-    mistakes=(unbiased_variance, unbiased_std_plus_eps, unbiased_std_without_eps, over_axis_1, batch_norm,
+    by_hand=(unbiased_variance, unbiased_std_plus_eps, unbiased_std_without_eps, over_axis_1, batch_norm,
               one_mean_for_all, one_mean_a_sentence, no_eps, eps_beside_the_root, eps_as_a_floor, fixed_eps, no_root,
               no_variance, no_mean, rms_norm, squares_not_centred, unit_length, mean_absolute_deviation,
               between_zero_and_one, no_gamma, no_beta, no_gamma_and_no_beta,
@@ -307,7 +290,7 @@ LAYER_NORM = Exercise(
 
 
 def torch_feed_forward(w, build, x):
-    return F.linear(left_of_one(build[2]) * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
+    return F.linear(dropout_factor(build[2]) * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
                     w["linear2.weight"], w["linear2.bias"])
 
 
@@ -597,7 +580,7 @@ def large_and_with_dropout(generator):
     large = torch.tensor([[[200.0, -100.0], [12.0, -7.0]]])
     return [Call((large,), "large values", build=(2, 3, 0.0), weights=HAND_MADE),
             Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True),
-            hardly_dropped(*x, build=(3, 5), weights=weights)]
+            tiny_dropout(*x, build=(3, 5), weights=weights)]
 
 
 def equal_words_are_equal(output, generator):
@@ -640,7 +623,7 @@ FEED_FORWARD = Exercise(
     build=lambda d_model, d_ff, *positions: (d_model, d_ff, 0.0 if (d_model, d_ff) == (3, 5) else 0.5),
     make=words,
     calls=large_and_with_dropout,
-    mistakes=(no_relu, relu_at_the_end, two_relus, relu_before_the_first, gelu, tanh, sigmoid, leaky_relu,
+    by_hand=(no_relu, relu_at_the_end, two_relus, relu_before_the_first, gelu, tanh, sigmoid, leaky_relu,
               absolute_value, keeps_the_negative, capped_at_one, capped_at_six, softmax_as_switch, adds_x_at_the_end,
               normalises, returns_hidden, no_hidden_layer, layers_swapped, weights_not_transposed, no_first_bias,
               no_second_bias, new_weights_each_time, mixes_positions, one_position_only, three_axes_only,
@@ -694,220 +677,7 @@ class ItsArgument(NeighbourPlusTwo):
 
 
 def torch_add_and_norm(w, build, x, sublayer):
-    return F.layer_norm(x + left_of_one(build[1]) * sublayer(x), x.shape[-1:], w["norm.weight"], w["norm.bias"])
-
-
-class AddAndNorm(nn.Module):
-    """The given constructor."""
-
-    def __init__(self, d_model, dropout=0.0):
-        super().__init__()
-        self.norm, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
-
-
-class pre_norm(AddAndNorm):
-    """The norm went to the sublayer, and the sum was left as it is: that is pre-norm, which came later. What does the
-    paper of 2017 normalise?"""
-
-    def forward(self, x, sublayer):
-        return x + self.dropout(sublayer(self.norm(x)))
-
-
-class norm_of_x_to_the_sublayer(AddAndNorm):
-    """The sublayer was called with norm(x). It should get x itself: how many norms does the contract have?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + self.dropout(sublayer(self.norm(x))))
-
-
-class no_skip(AddAndNorm):
-    """x was not added to what the sublayer says. Which way is left for what the sublayer does not pass on?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(self.dropout(sublayer(x)))
-
-
-class no_norm(AddAndNorm):
-    """The sum was returned as it is. What becomes of its spread after many layers?"""
-
-    def forward(self, x, sublayer):
-        return x + self.dropout(sublayer(x))
-
-
-class nothing_but_the_sublayer(AddAndNorm):
-    """What the sublayer says was returned as it is. What has to be added to it, and what is done with the sum?"""
-
-    def forward(self, x, sublayer):
-        return self.dropout(sublayer(x))
-
-
-class never_calls(AddAndNorm):
-    """x was normalised, and the sublayer was never called. What is its part in the sum?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x)
-
-
-class norm_before_adding(AddAndNorm):
-    """The sublayer's answer was normalised, and x was added after that. Which of the two comes first?"""
-
-    def forward(self, x, sublayer):
-        return x + self.norm(self.dropout(sublayer(x)))
-
-
-class norm_of_x_only(AddAndNorm):
-    """x was normalised before the sum. The norm is for the sum: what is its argument?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x) + self.dropout(sublayer(x))
-
-
-class norm_of_each(AddAndNorm):
-    """x and the sublayer's answer were normalised one by one. The norm is for their sum: how often is it called?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x) + self.norm(self.dropout(sublayer(x)))
-
-
-class normalises_twice(AddAndNorm):
-    """The sum was normalised, and the result once more. How often is the norm called?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(self.norm(x + self.dropout(sublayer(x))))
-
-
-class adds_x_again(AddAndNorm):
-    """x was added a second time, after the norm. How many roads lead around the sublayer?"""
-
-    def forward(self, x, sublayer):
-        return x + self.norm(x + self.dropout(sublayer(x)))
-
-
-class subtracts(AddAndNorm):
-    """The sublayer's answer was taken off x. What does "add & norm" do with it?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x - self.dropout(sublayer(x)))
-
-
-class multiplies(AddAndNorm):
-    """x was multiplied by the sublayer's answer. What would be left of x where the sublayer says 0?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x * self.dropout(sublayer(x)))
-
-
-class puts_side_by_side(AddAndNorm):
-    """x and the sublayer's answer were put side by side. How wide is the result supposed to be?"""
-
-    def forward(self, x, sublayer):
-        return torch.cat([self.norm(x), self.dropout(sublayer(x))], -1)
-
-
-class calls_twice(AddAndNorm):
-    """The sublayer was called more than once. Each call costs as much as the first, and with dropout each says
-    something else. Where can its answer be kept?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + self.dropout(sublayer(sublayer(x))))
-
-
-class calls_with_more(AddAndNorm):
-    """The sublayer was called with more than x. How can somebody who wants attention make a callable of one
-    argument from it?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + self.dropout(sublayer(x, x, x)))
-
-
-class not_called(AddAndNorm):
-    """`sublayer` itself was added to x, and it is no tensor. What has to be done with a callable first?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + self.dropout(sublayer))
-
-
-class norm_without_weights(AddAndNorm):
-    """The norm has no learned gain and offset. Which attribute of the module holds them?"""
-
-    def forward(self, x, sublayer):
-        return F.layer_norm(x + self.dropout(sublayer(x)), x.shape[-1:])
-
-
-class norm_without_offset(AddAndNorm):
-    """The gain of the norm is used and its offset is not. What does `self.norm(...)` do that your line does not?"""
-
-    def forward(self, x, sublayer):
-        return F.layer_norm(x + self.dropout(sublayer(x)), x.shape[-1:], self.norm.weight)
-
-
-class unbiased_norm(AddAndNorm):
-    """The norm divides the variance by D - 1. `self.norm` stands ready: what would it do?"""
-
-    def forward(self, x, sublayer):
-        s = x + self.dropout(sublayer(x))
-        return centred(s) / (unbiased(s) + 1e-5).sqrt() * self.norm.weight + self.norm.bias
-
-
-class normalises_over_positions(AddAndNorm):
-    """Every feature was normalised over all positions, as in batch norm. Over what does layer norm take its mean?"""
-
-    def forward(self, x, sublayer):
-        s = x + self.dropout(sublayer(x))
-        flat = standard(s.reshape(-1, s.shape[-1]).T, 1e-5).T
-        return flat.reshape(s.shape) * self.norm.weight + self.norm.bias
-
-
-class dropout_missing(AddAndNorm):
-    """In train mode, dropout does two things to the sublayer's answer: some numbers become 0, and the others are
-    divided by 1 - p. One of the two, or both, did not happen. Who does both for you, as long as it is in train mode?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + sublayer(x))
-
-
-class drops_twice(AddAndNorm):
-    """In train mode, dropout fell on the sublayer's answer twice. How much of it is left if each time half of it
-    goes?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + self.dropout(self.dropout(sublayer(x))))
-
-
-class drops_what_the_sublayer_reads(AddAndNorm):
-    """In train mode, the sublayer did not get x but what dropout had left of it. On which side of the sublayer does
-    dropout belong?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + sublayer(self.dropout(x)))
-
-
-class dropout_in_eval_mode(AddAndNorm):
-    """Numbers were dropped outside training, too. Who knows whether the module is in train or in eval mode?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(x + F.dropout(sublayer(x), self.dropout.p))
-
-
-class dropout_on_the_sum(AddAndNorm):
-    """Dropout went over the sum, x included. What is the skip connection for, if x can be dropped on it?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(self.dropout(x + sublayer(x)))
-
-
-class dropout_after_the_norm(AddAndNorm):
-    """Dropout came last, after the norm. Which of the two summands should be dropped?"""
-
-    def forward(self, x, sublayer):
-        return self.dropout(self.norm(x + sublayer(x)))
-
-
-class dropout_on_the_skip(AddAndNorm):
-    """Dropout went over x instead of the sublayer's answer. Which of the two must always come through?"""
-
-    def forward(self, x, sublayer):
-        return self.norm(self.dropout(x) + sublayer(x))
+    return F.layer_norm(x + dropout_factor(build[1]) * sublayer(x), x.shape[-1:], w["norm.weight"], w["norm.bias"])
 
 
 def x_and_sublayer(generator, d_model, *positions):
@@ -916,10 +686,10 @@ def x_and_sublayer(generator, d_model, *positions):
 
 def other_circumstances(generator):
     """At a dropout of 1.0 in train mode the norm of x is left; and an answer written into would change x."""
-    weights = random_weights(AddAndNorm(5), generator)
+    weights = random_weights(wires.SublayerConnection(5), generator)
     x, sublayer = x_and_sublayer(generator, 5, 2)
     return [Call((x, sublayer), "dropout 1.0 in train mode", build=(5, 1.0), weights=weights, train=True),
-            hardly_dropped(x, sublayer, build=(5,), weights=weights),
+            tiny_dropout(x, sublayer, build=(5,), weights=weights),
             Call((x, ItsArgument()), "a sublayer that returns its argument", build=(5, 0.0), weights=weights)]
 
 
@@ -959,12 +729,6 @@ SUBLAYER_CONNECTION = Exercise(
     build=lambda d_model, *positions: (d_model, 0.0 if d_model == 5 else 0.5),
     make=x_and_sublayer,
     calls=other_circumstances,
-    mistakes=(pre_norm, norm_of_x_to_the_sublayer, no_skip, no_norm, nothing_but_the_sublayer, never_calls,
-              norm_before_adding, norm_of_x_only, norm_of_each, normalises_twice, adds_x_again, subtracts, multiplies,
-              puts_side_by_side, calls_twice, calls_with_more, not_called, norm_without_weights, norm_without_offset,
-              unbiased_norm, normalises_over_positions, dropout_missing, drops_twice,
-              drops_what_the_sublayer_reads, dropout_in_eval_mode, dropout_on_the_sum, dropout_after_the_norm,
-              dropout_on_the_skip),
     properties=(
         ("It does not matter what the sublayer says.", sublayer_matters),
         ("Where the sublayer says nothing but zeros, x does not come through.", x_comes_through),

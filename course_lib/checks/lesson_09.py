@@ -5,8 +5,8 @@ import math
 import torch
 
 from course_lib import positions
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
 
 
 def asked_twice(*args):
@@ -673,7 +673,7 @@ EXERCISES = (
         sizes=((5, 7), (10, 4), (4, 4), (20, 3), (3, 5), (40, 12), (130, 8), (600, 10), (9, 1), (1, 5), (1, 1)),
         make=given,
         calls=asked_twice(5, 3),
-        mistakes=(highest_first, begins_at_one, counts_down, lies_on_its_side, sizes_swapped, no_remainder, remainders,
+        by_hand=(highest_first, begins_at_one, counts_down, lies_on_its_side, sizes_swapped, no_remainder, remainders,
                   remainder_of_the_power, keeps_fractions, rounds, doubles_not_powers, squares_not_powers,
                   skips_the_first_bit, digits_of_ten, plus_and_minus_one, zeros_and_ones_swapped, one_hot, thermometer,
                   gray_code, stays_at_the_end, zeros_beyond_the_end, keeps_the_highest_bits,
@@ -698,7 +698,7 @@ EXERCISES = (
         sizes=((7, 10), (5, 8), (6, 6), (64, 16), (3, 12), (100, 32), (600, 4), (2, 512), (9, 2), (1, 4), (1, 2)),
         make=given,
         calls=asked_twice(5, 4),
-        mistakes=(halves, cosine_first, sines_only, cosines_only, angles_only, exponent_i, exponent_4i,
+        by_hand=(halves, cosine_first, sines_only, cosines_only, angles_only, exponent_i, exponent_4i,
                   a_frequency_for_each_column, column_number_for_i, one_frequency, gets_faster, base_1000, base_e,
                   logarithm_to_base_10, product_not_power, ends_exactly_at_10000, hard_coded_512,
                   positions_begin_at_one, divides_by_the_length, whole_numbers_only, degrees, times_two_pi, from_0_to_1,
@@ -723,7 +723,7 @@ EXERCISES = (
         sizes=((5, 6), (-3, 8), (0, 6), (7, 2), (1, 10), (4, 4), (-40, 16), (60, 8), (3, 64), (2, 2), (1, 2), (0, 2)),
         make=given,
         calls=asked_twice(3, 4),
-        mistakes=(turns_the_other_way, no_minus, two_minuses, sine_and_cosine_swapped, cosines_on_the_diagonal_only,
+        by_hand=(turns_the_other_way, no_minus, two_minuses, sine_and_cosine_swapped, cosines_on_the_diagonal_only,
                   nothing_moves, works_for_halves, one_angle_for_all, first_pair_only, shift_exponent_i,
                   shift_exponent_4i, gets_faster_from_pair_to_pair, shift_base_1000, shift_in_degrees,
                   shift_hard_coded_512, never_back, stays_for_negative_k, one_step_only, one_step_too_far,

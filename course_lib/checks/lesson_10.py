@@ -6,31 +6,11 @@ from torch import nn
 
 from course_lib import transformer
 from course_lib.attention import MultiHeadAttention
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
-from course_lib.checks.lesson_08 import RARE, hardly_dropped
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.circumstances import random_mask, tiny_dropout
+from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.oracles import encoder_layer
 from course_lib.wires import FeedForward
-
-
-def torch_layer(w, build, x, mask=None):
-    """torch's encoder layer. A token that may attend to nothing gets NaN: any finite number is right there."""
-    d_model, num_heads, d_ff, *dropout = build
-    p = dropout[0] if dropout in ([1.0], [RARE]) else 0.0  # these two are only ever asked for in train mode
-    with torch.device("meta"):  # its own weights are never used
-        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, p, batch_first=True)  # in train mode
-    layer.self_attn.dropout = 0.0  # torch's has one more, within its attention
-    hidden, known = None, torch.ones(())
-    if mask is not None:
-        mask = mask.expand(len(x), x.shape[1], x.shape[1])
-        hidden = ~mask.repeat_interleave(num_heads, 0)  # (B * H, T, T), True = hidden
-        known = known.masked_fill(~mask.any(-1, keepdim=True), float("nan"))  # (B, T, 1)
-    theirs = {f"self_attn.in_proj_{of}": torch.cat([w[f"self_attn.W_{i}.{of}"] for i in "qkv"])
-              for of in ("weight", "bias")}
-    for of in ("weight", "bias"):
-        theirs |= {f"self_attn.out_proj.{of}": w[f"self_attn.W_o.{of}"]}
-        theirs |= {f"linear{i}.{of}": w[f"ff.linear{i}.{of}"] for i in (1, 2)}
-        theirs |= {f"norm{i}.{of}": w[f"norm{i}.{of}"] for i in (1, 2)}
-    return torch.func.functional_call(layer, theirs, (x, hidden)) * known
 
 
 class Steps(nn.Module):
@@ -426,13 +406,6 @@ class dropout_always_on(Steps):
 MISTAKES = tuple(m for m in list(vars().values()) if isinstance(m, type) and issubclass(m, Steps) and m is not Steps)
 
 
-def random_mask(generator, *shape):
-    """Some of each: in every row at least one key is allowed, and one is hidden where there are two."""
-    order = torch.rand(shape, generator=generator).argsort(-1)
-    allowed = torch.randint(1, max(2, shape[-1]), (*shape[:-1], 1), generator=generator)
-    return order < allowed
-
-
 def make(generator, B, T, H, d_head, d_ff, mask=""):
     x = torch.randn(B, T, H * d_head, generator=generator)
     shapes = {"T T": (T, T), "B T T": (B, T, T), "B 1 T": (B, 1, T)}
@@ -479,7 +452,7 @@ def more_calls(generator):
         Call((x, whole | True), "called twice", twice=True, **model),
         Call((x,), "dropout 0.5 in eval mode", build=(6, 2, 5, 0.5), weights=weights),
         Call((x,), "dropout 1.0 in train mode", build=(6, 2, 5, 1.0), weights=weights, train=True),
-        hardly_dropped(x, build=(6, 2, 5), weights=weights),
+        tiny_dropout(x, build=(6, 2, 5), weights=weights),
     ]
 
 
@@ -538,7 +511,7 @@ EXERCISES = (
         asked="self-attention of x with the mask, dropout, added to x, then norm1; of what that gives, feed-forward, "
         "dropout, added to it, then norm2: shape (B, T, d_model).",
         verified=transformer.EncoderLayer,
-        oracle=torch_layer,
+        oracle=encoder_layer,
         examples=EXAMPLES,
         sizes=(
             FIRST, (2, 4, 3, 2, 5, "T T"), (3, 4, 1, 5, 7, "B T T"), (3, 5, 2, 4, 3, "B 1 T"), (4, 4, 2, 2, 4),
@@ -548,7 +521,7 @@ EXERCISES = (
         make=make,
         build=build,
         calls=more_calls,
-        mistakes=MISTAKES,
+        by_hand=MISTAKES,
         properties=(
             ("Two equal sentences in one batch come out different, in eval mode: is there dropout that never stops?",
              no_chance_in_eval_mode),

@@ -10,22 +10,15 @@ from torch import nn
 
 from course_lib import decoding, targets, transformer
 from course_lib.attention import MultiHeadAttention
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
-from course_lib.checks.lesson_08 import RARE, hardly_dropped, left_of_one
-from course_lib.checks.lesson_10 import torch_layer as torch_encoder_layer
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.circumstances import TINY, dropout_factor, random_mask, tiny_dropout
+from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.oracles import encoder_layer
 from course_lib.wires import FeedForward
 
 
 def past(T):
     return torch.ones(T, T, dtype=torch.bool).tril()
-
-
-def random_mask(generator, *shape):
-    """Some of each: in every row at least one key is allowed, and one is hidden where there are two."""
-    order = torch.rand(shape, generator=generator).argsort(-1)
-    allowed = torch.randint(1, max(2, shape[-1]), (*shape[:-1], 1), generator=generator)
-    return order < allowed
 
 
 # --- DecoderLayer -----------------------------------------------------------------------------------------------
@@ -55,7 +48,7 @@ def unweighted_decoder_layer(d_model, num_heads, d_ff, dropout):
 def torch_decoder_layer(w, build, x, memory, tgt_mask=None, memory_mask=None):
     """torch's decoder layer. A token that may attend to nothing gets NaN: any finite number is right there."""
     d_model, num_heads, d_ff, *dropout = build
-    p = dropout[0] if dropout in ([1.0], [RARE]) else 0.0  # these two are only ever asked for in train mode
+    p = dropout[0] if dropout in ([1.0], [TINY]) else 0.0  # these two are only ever asked for in train mode
     layer = unweighted_decoder_layer(d_model, num_heads, d_ff, p)
     known, hidden = torch.ones(()), []
     for mask, keys in ((tgt_mask, x), (memory_mask, memory)):
@@ -591,7 +584,7 @@ def more_decoder_layers(generator):
         Call((x, memory, past(3), empty_src | True), "called twice", twice=True, **model),
         Call((x, memory), "dropout 0.5 in eval mode", build=(6, 2, 5, 0.5), weights=weights),
         Call((x, memory), "dropout 1.0 in train mode", build=(6, 2, 5, 1.0), weights=weights, train=True),
-        hardly_dropped(x, memory, build=(6, 2, 5), weights=weights),
+        tiny_dropout(x, memory, build=(6, 2, 5), weights=weights),
     ]
 
 
@@ -639,7 +632,7 @@ def torch_transformer(w, build, src, tgt):
     def embedded(ids, table):
         where = torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (j // 2 * 2 / d_model))
                                for j in range(d_model)] for t in range(ids.shape[1])], dtype=table.dtype)
-        return (F.embedding(ids, table) * math.sqrt(d_model) + where) * left_of_one(dropout)
+        return (F.embedding(ids, table) * math.sqrt(d_model) + where) * dropout_factor(dropout)
 
     def layer(side, i):
         return {name.removeprefix(f"{side}.{i}."): v for name, v in w.items() if name.startswith(f"{side}.{i}.")}
@@ -647,7 +640,7 @@ def torch_transformer(w, build, src, tgt):
     src_mask, tgt_mask = (src != pad_id)[:, None], (tgt != pad_id)[:, None] & past(tgt.shape[1])
     memory, x = embedded(src, w["src_embed.weight"]), embedded(tgt, w["tgt_embed.weight"])
     for i in range(num_layers):
-        memory = torch_encoder_layer(layer("encoder", i), size, memory, src_mask)
+        memory = encoder_layer(layer("encoder", i), size, memory, src_mask)
     for i in range(num_layers):
         x = torch_decoder_layer(layer("decoder", i), size, x, memory, tgt_mask, src_mask)
     return F.linear(x, w["out.weight"], w["out.bias"])
@@ -1193,7 +1186,7 @@ def more_transformers(generator):
              "padding in front of words and between them", **model),
         Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target", **shallow),
         Call((src, tgt), "dropout 0.5 in eval mode", **(shallow | dict(build=(*shallow["build"], 0.5)))),
-        hardly_dropped(src[:, :1], tgt[:, :1], **shallow),  # position 0 is exact in any precision
+        tiny_dropout(src[:, :1], tgt[:, :1], **shallow),  # position 0 is exact in any precision
         Call((src[:1, :2], tgt[:1, :2]), "dropout 1.0 in train mode", train=True,
              **(shallow | dict(build=(*shallow["build"], 1.0)))),
     ]
@@ -2043,7 +2036,7 @@ EXERCISES = (
         make=make_decoder_layer,
         build=build_decoder_layer,
         calls=more_decoder_layers,
-        mistakes=DECODER_MISTAKES,
+        by_hand=DECODER_MISTAKES,
         properties=(
             ("Large numbers in x come out large: what leaves the layer is not normalised.", decoder_normalises),
             ("Another source gives the same result: memory is not read.", the_source_matters),
@@ -2069,7 +2062,7 @@ EXERCISES = (
         make=make_transformer,
         build=build_transformer,
         calls=more_transformers,
-        mistakes=TRANSFORMER_MISTAKES,
+        by_hand=TRANSFORMER_MISTAKES,
         properties=(
             ("A later target token changes an earlier place: the future leaks.", nothing_leaks_from_the_future),
             ("Another source gives the same logits.", source_matters),
@@ -2088,7 +2081,7 @@ EXERCISES = (
         sizes=((3, 5, 11), (2, 7, 9), (5, 3, 7), (4, 4, 8), (3, 1, 6), (1, 1, 5)),
         make=make_labels,
         calls=asked_twice,
-        mistakes=SHIFT_MISTAKES,
+        by_hand=SHIFT_MISTAKES,
         properties=(("The first place of some row is not bos_id.", begins_with_bos),
                     ("Behind it, place t does not hold the label of place t - 1.", word_before)),
     ),
@@ -2104,7 +2097,7 @@ EXERCISES = (
         extremes=((torch.tensor([[[1000.0, 0, -1000], [-2000, 2000, 0]], [[3000, 1000, 2000], [0, 5, 10]]]),
                    torch.tensor([[2, 1], [1, 0]])),),
         make=make_loss,
-        mistakes=LOSS_MISTAKES,
+        by_hand=LOSS_MISTAKES,
         properties=(("Eight words that are equally likely do not give log 8.", many_classes_are_a_guess),
                     ("Other logits at a padded place change the loss.", padded_places_have_no_say),
                     ("A guess that is wrong by 1000 does not cost 1000: is a probability kept from being 0?",
@@ -2123,7 +2116,7 @@ EXERCISES = (
                (1, 3, 4, 12), (1, 1, 3, 2)),
         make=make_greedy,
         calls=more_greedy,
-        mistakes=GREEDY_MISTAKES,
+        by_hand=GREEDY_MISTAKES,
         properties=(("A row does not begin with bos_id.", begins_as_told),
                     ("It writes more than max_len tokens.", no_longer_than_allowed),
                     ("With more room it writes another beginning.", goes_on_as_it_began)),
@@ -2140,6 +2133,6 @@ EXERCISES = (
         sizes=((5, 2, 6), (7, 3, 4), (6, 1, 6, 0.3), (4, 4, 4), (3, 2, 2)),
         make=make_beam,
         calls=more_beams,
-        mistakes=BEAM_MISTAKES,
+        by_hand=BEAM_MISTAKES,
     ),
 )

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import proofs
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
-from course_lib.checks.suspects import Suspect, line_up
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.suspects import Suspect, line_up
 
 
 def token_losses(logits, targets, pad_id=0):
@@ -191,7 +191,7 @@ EXERCISES = (Exercise(
     sizes=tuple((i,) for i in range(5, len(LOSSES))),
     make=lambda generator, i: (LOSSES[i],),
     calls=under_other_letters,
-    mistakes=(only_a_scalar, accuses_everyone, nothing_is_padding, sentences_of_one_length, all_words_equally_likely,
+    by_hand=(only_a_scalar, accuses_everyone, nothing_is_padding, sentences_of_one_length, all_words_equally_likely,
               padding_is_always_zero, small_logits, the_sum_for_the_mean, the_mean_over_all_places,
               the_mean_of_the_sentences, either_sign, right_to_the_last_bit, stops_instead),
 ),)

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import language_model
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise, random_weights
 
 
 def some_ids(generator, *shape, below=50):
@@ -111,7 +111,7 @@ SHIFT_LABELS = Exercise(
     examples=((torch.tensor([[7, 2, 9, 4]]),), (torch.tensor([[7, 2, 9], [3, 8, 1]]),)),
     sizes=((4, 6), (3, 5), (5, 3), (4, 4), (1, 5), (3, 2), (1, 2)),
     make=lambda generator, B, T: (some_ids(generator, B, T),),
-    mistakes=(swapped, both_the_beginning, both_the_end, shifted_by_two, rolled, rolled_and_cut, inputs_keep_the_last,
+    by_hand=(swapped, both_the_beginning, both_the_end, shifted_by_two, rolled, rolled_and_cut, inputs_keep_the_last,
               targets_keep_the_first, along_the_batch, adds_one, only_the_last, zeros_at_the_end, stacked, flattened),
 )
 
@@ -310,7 +310,7 @@ BIGRAM_PROBS = Exercise(
     sizes=((12, 5), (30, 4), (9, 6), (20, 3, 0.5), (7, 4, 1.0), (5, 5), (4, 4, 2), (2, 3), (1, 3), (1, 2, 0.5), (3, 1)),
     make=make_text,
     calls=a_rare_pair_among_many_tokens,
-    mistakes=(transposed, columns_sum_to_one, all_sum_to_one, returns_counts, nan_where_unseen, zeros_where_unseen,
+    by_hand=(transposed, columns_sum_to_one, all_sum_to_one, returns_counts, nan_where_unseen, zeros_where_unseen,
               itself_where_unseen, around_the_end, alpha_ignored, always_plus_one, alpha_after_dividing,
               alpha_on_the_counts_only, alpha_once_a_row, alpha_where_seen, alpha_where_unseen, each_pair_once,
               each_pair_once_and_nan, divided_by_all_occurrences, ignores_the_first, two_apart, every_other_pair,
@@ -547,7 +547,7 @@ BIGRAM_LM = Exercise(
     extremes=(),
     calls=lambda generator: [Call(make_idx(generator, 5, 2, 4), "large values", build=(5,), weights={
         n: 1000 * w for n, w in random_weights(language_model.BigramLM(5), generator).items()})],
-    mistakes=(shifts_again, inputs_as_targets, inputs_shifted_as_targets, summed, summed_over_time, one_loss_a_place,
+    by_hand=(shifts_again, inputs_as_targets, inputs_shifted_as_targets, summed, summed_over_time, one_loss_a_place,
               flat_logits, turned_logits, viewed_logits, probabilities, softmax_before_the_loss, nll_of_logits, columns,
               last_place_only, mean_of_the_past, in_bits, perplexity, token_0_is_padding, zero_for_none, logits_alone,
               never_a_loss, loss_first),
@@ -835,7 +835,7 @@ GET_BATCH = Exercise(
               (torch.tensor([5, 5, 5, 5, 5, 5, 5, 5]), 3, 2)),
     sizes=((5, 3), (3, 6), (7, 2), (4, 4), (1, 4), (4, 1), (1, 1)),
     make=one_place_to_begin,
-    mistakes=(last_start_never, first_start_never, start_beyond_the_last, start_anywhere, range_is_one_short,
+    by_hand=(last_start_never, first_start_never, start_beyond_the_last, start_anywhere, range_is_one_short,
               one_for_all, neighbours, from_the_beginning, seeds_itself, multiples_of_the_block, without_replacement,
               without_replacement_while_it_lasts, sorted_places, first_half_of_the_places, favours_some_places,
               rounds, targets_are_the_inputs, targets_and_inputs_swapped, targets_drawn_anew, targets_rolled,
@@ -1059,7 +1059,7 @@ NEXT_TOKEN_PROBS = Exercise(
     make=make_logits,
     extremes=((torch.tensor([[1000.0, 998.0, -1000.0, 0.0], [-30000.0, -29999.0, -30001.0, -30004.0]]), 2.0, 3),),
     calls=lambda generator: [Call(make_logits(generator, 3, 6, 0.7, 2), "gradients with top_k", gradients=True)],
-    mistakes=(temperature_multiplies, temperature_ignored, temperature_after_softmax, softmax_of_divided_probs,
+    by_hand=(temperature_multiplies, temperature_ignored, temperature_after_softmax, softmax_of_divided_probs,
               root_of_temperature, top_k_ignored, top_k_not_shared_out, zero_for_minus_infinity,
               dropped_are_merely_low, keeps_the_smallest, one_too_many, one_too_few, threshold_for_all_rows,
               first_row_decides, first_columns, only_the_kept, too_large_a_k, softmax_over_the_batch, log_probs,
@@ -1443,7 +1443,7 @@ GENERATE = Exercise(
            (3, 3, 3, 3, 3), (7, 2, 4, 0, 3), (7, 1, 1, 1, 1)),
     make=make_beginning,
     extremes=((Sure(7, 1000.0), torch.tensor([[3, 1, 4], [1, 5, 2]]), 3, 4),),
-    mistakes=(greedy, uniform, too_sharp, too_flat, the_end_is_cut_off, drawn_by_exponentials, stops_at_token_0,
+    by_hand=(greedy, uniform, too_sharp, too_flat, the_end_is_cut_off, drawn_by_exponentials, stops_at_token_0,
               one_draw_for_all_rows, one_draw_for_all_steps, sets_a_seed, leaves_eval_mode, leaves_train_mode,
               context_not_cut, context_is_the_beginning, context_one_short, context_one_long,
               context_keeps_its_length, context_is_one_token, context_never_grows, first_place, place_before_the_last,

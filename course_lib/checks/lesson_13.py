@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import vision
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise, random_weights
-from course_lib.checks.lesson_10 import torch_layer
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.oracles import encoder_layer
 from course_lib.transformer import EncoderLayer
 
 REFUSALS = ("ValueError", "AssertionError", "RuntimeError")
@@ -592,7 +592,7 @@ def torch_vit(w, build, images):
     for i in range(num_layers):
         at = f"layers.{i}."
         own = {name.removeprefix(at): value for name, value in w.items() if name.startswith(at)}
-        x = torch_layer(own, (d_model, num_heads, d_ff, *dropout), x)
+        x = encoder_layer(own, (d_model, num_heads, d_ff, *dropout), x)
     if num_layers == 1 and dropout == [0.5]:  # only asked for in train mode: it doubles the mean square under each norm
         x = x * 0.5**0.5
     return F.linear(x[:, 0], w["head.weight"], w["head.bias"])
@@ -993,7 +993,7 @@ EXERCISES = (
         sizes=((3, 1, 2, 5, 2), (2, 3, 4, 5, 6), (4, 3, 2, 5, 1), (2, 5, 1, 3, 4), (2, 3, 4, 1, 2), (3, 2, 1, 1, 4),
                (2, 2, 2, 2, 2), (3, 3, 3, 3, 3), (1, 1, 1, 1, 1)),
         make=some_pictures,
-        mistakes=PATCHIFY_MISTAKES,
+        by_hand=PATCHIFY_MISTAKES,
         calls=pictures_that_cannot_be_cut,
         properties=(
             ("Some pixels are missing, occur twice or were changed.", nothing_is_lost),
@@ -1016,7 +1016,7 @@ EXERCISES = (
         make=square_pictures,
         build=embedding_build,
         calls=more_embeddings,
-        mistakes=EMBEDDING_MISTAKES,
+        by_hand=EMBEDDING_MISTAKES,
         properties=(
             ("The first token differs from picture to picture: it is to be the class token, the same for all.",
              class_token_is_blind),
@@ -1040,7 +1040,7 @@ EXERCISES = (
         make=vit_pictures,
         build=vit_build,
         calls=more_vits,
-        mistakes=VIT_MISTAKES,
+        by_hand=VIT_MISTAKES,
         properties=(
             ("Two equal pictures in one batch come out different, in eval mode: is there dropout that never stops?",
              no_chance_in_eval_mode),

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from course_lib import message_passing as graphs
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
 
 
 # ---- convolution_pattern -------------------------------------------------------------------------------------------
@@ -709,7 +709,7 @@ EXERCISES = (
         examples=((torch.tensor([1.0, 2.0, 4.0]), 4), (torch.tensor([1.0, 0.0, 3.0, -2.0, 5.0]), 3)),
         sizes=((5, 7), (3, 6), (7, 3), (5, 5), (7, 2), (5, 1), (3, 1), (1, 3), (1, 1)),
         make=make_kernel,
-        mistakes=(turned_round, looks_back_only, looks_ahead_only, one_too_far, goes_round, repeats_the_edge,
+        by_hand=(turned_round, looks_back_only, looks_ahead_only, one_too_far, goes_round, repeats_the_edge,
                   leaves_the_edges_out, rows_that_fit, rows_sum_to_one, softmax_of_the_kernel, same_row_everywhere,
                   only_the_middle, which_without_how_strongly, by_distance, always_three),
         properties=(
@@ -729,7 +729,7 @@ EXERCISES = (
         sizes=((5,), (7,), (2,), (1,)),
         make=make_gates,
         calls=nearly_closed_gates,
-        mistakes=(own_gate_too, gate_of_the_step_before, a_gate_missing, slice_ends_too_early, power_of_the_last,
+        by_hand=(own_gate_too, gate_of_the_step_before, a_gate_missing, slice_ends_too_early, power_of_the_last,
                   power_of_the_one_at_s, power_of_the_first, turned_over, hears_the_future, quotient_of_products,
                   zeros_made_tiny, sum_of_logarithms, own_word_missing, one_step_only, adds_the_gates, rows_to_one,
                   lets_in_the_rest, last_row_only, minus_sign, inverse),
@@ -752,7 +752,7 @@ EXERCISES = (
         sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)),
         make=make_step,
         calls=other_messages,
-        mistakes=(edges_turned_round, arguments_swapped, collected_by_the_sender, mean_of_messages, largest_message,
+        by_hand=(edges_turned_round, arguments_swapped, collected_by_the_sender, mean_of_messages, largest_message,
                   everybody_hears_everybody, strangers_only, always_hears_itself, never_hears_itself, both_ways,
                   no_update, update_swapped, adds_instead, no_message, one_message_about_the_sum, sender_alone,
                   receiver_alone, update_for_each_message, left_as_they_were, one_after_another),
@@ -783,7 +783,7 @@ EXERCISES = (
                         [[1.5], [0.0]], [[1.0], [0.0]], [[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]),
                   nodes([[10.0, 1.0], [-10.0, 3.0]], [[False, True], [True, False]],
                         [[20.0], [0.0]], [[20.0], [0.0]], [[1.0, 0.0], [0.0, 1.0]])),
-        mistakes=(graph_ignored, graph_inverted, graph_turned_round, graph_both_ways, hears_itself, deaf_to_itself,
+        by_hand=(graph_ignored, graph_inverted, graph_turned_round, graph_both_ways, hears_itself, deaf_to_itself,
                   masked_after_the_softmax, nothing_left_for_neighbours, mask_is_merely_low, scores_of_zero,
                   mean_for_the_lonely, nan_for_the_lonely, own_value_for_the_lonely, softmax_down_the_columns,
                   no_scale, scale_by_width, scale_without_root, query_and_key_swapped, keys_for_queries,

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import llama
-from course_lib.checks.asking import Call
-from course_lib.checks.exercise import Exercise
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
 from course_lib.pretrained import minilm
 
 # mean_pool
@@ -182,7 +182,7 @@ MEAN_POOL = Exercise(
     extremes=((torch.tensor([[[3000.0, 0.0], [5000.0, 8000.0]]]), torch.tensor([[True, False]])),),
     calls=lambda generator: [Call((torch.tensor([[[0.002, 0.008], [0.004, 0.0]]]), torch.tensor([[True, True]])),
                                   "a mean of length 0.005")],
-    mistakes=(pools_over_padding, mask_inverted, first_token, last_place, marks_left_out, cut_by_the_count, maximum,
+    by_hand=(pools_over_padding, mask_inverted, first_token, last_place, marks_left_out, cut_by_the_count, maximum,
               not_brought_to_length_one, sum_not_mean, divided_by_all_places, tokens_brought_to_length_one,
               tokens_of_length_one_only, length_by_sum_of_values, divided_by_the_square, by_the_largest,
               length_over_the_batch, one_length_for_all, softmax_of_the_mean, over_the_batch, over_the_channels,
@@ -325,7 +325,7 @@ COSINE_SEARCH = Exercise(
     extremes=((torch.tensor([3000.0, 4000.0]), torch.tensor([[9000.0, 0.0], [60.0, 90.0], [0.0, 7000.0]]), 2),),
     calls=lambda generator: [Call((torch.tensor([1.0, 0.0]), torch.tensor(
         [[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015], [0.0, 1.0]]), 4), "cosines that are nearly the same")],
-    mistakes=(dot_product, nearest_by_distance, least_alike, worst_first, by_row_number, absolute_value,
+    by_hand=(dot_product, nearest_by_distance, least_alike, worst_first, by_row_number, absolute_value,
               returns_vectors, only_the_best, all_of_them, skips_the_best, ranks,
               channels_brought_to_length_one, divided_by_the_square_of_the_length, length_by_absolute_values,
               mean_taken_off),
@@ -505,7 +505,7 @@ RMS_NORM = Exercise(
     square_size=(2, 3, 4),
     make=make_norm,
     extremes=(norm_example([[30000.0, 40000.0]], [1.0, 2.0]),),
-    mistakes=(layer_norm, by_the_deviation, sum_of_squares, no_root, multiplied, eps_outside_the_root, eps_as_a_floor,
+    by_hand=(layer_norm, by_the_deviation, sum_of_squares, no_root, multiplied, eps_outside_the_root, eps_as_a_floor,
               eps_for_zeros_only, no_eps, fixed_eps, no_gain, gain_added, one_plus_gain, gain_before_the_norm,
               gain_squared, over_axis_0, over_axis_1, one_size_for_all, mean_absolute_value, one_fewer,
               square_of_the_mean, axis_not_kept),
@@ -726,7 +726,7 @@ APPLY_ROPE = Exercise(
     make=make_rope,
     calls=rope_calls,
     extremes=((torch.tensor([[1000.0, 2000.0], [3000.0, 1000.0]]),),),
-    mistakes=(halves_as_pairs, clockwise, places_from_1, half_the_exponent, twice_the_exponent, last_pair_by_the_base,
+    by_hand=(halves_as_pairs, clockwise, places_from_1, half_the_exponent, twice_the_exponent, last_pair_by_the_base,
               faster_and_faster, slowest_first, one_frequency, base_ignored, degrees, place_as_a_share,
               places_along_the_first_axis, places_along_axis_1, waves_added, waves_multiplied, cosine_only,
               cosine_and_sine_exchanged, mirrored, half_a_pair, reads_what_it_wrote, not_woven_together),
@@ -973,7 +973,7 @@ SWIGLU = Exercise(
     make=make_swiglu,
     calls=lambda generator: [Call((torch.tensor([[200.0, 300.0], [-300.0, 200.0]]),), "large values", build=(2, 3),
                                   weights=GATES)],
-    mistakes=(views_exchanged, sigmoid_alone, relu_gate, gelu_gate, tanh_gate, no_switch, infinity_by_infinity,
+    by_hand=(views_exchanged, sigmoid_alone, relu_gate, gelu_gate, tanh_gate, no_switch, infinity_by_infinity,
               with_biases, switch_on_both,
               switch_on_the_product, added, gate_alone, up_alone, no_gate, gate_for_both, up_for_both, half_a_sigmoid,
               softmax_gate, squared_relu, adds_x, way_back_forgotten, switch_at_the_end, switch_at_the_start,
@@ -1206,7 +1206,7 @@ GROUPED = Exercise(
                torch.tensor([[[[1.0], [2.0]]]])),
               (torch.tensor([[[[200.0], [100.0]]]]), torch.tensor([[[[-200.0], [100.0]]]]),
                torch.tensor([[[[1.0], [2.0]]]]))),
-    mistakes=(shared_in_turn, values_in_turn, keys_in_turn, first_head_for_all, mean_of_the_heads, blocks_in_reverse,
+    by_hand=(shared_in_turn, values_in_turn, keys_in_turn, first_head_for_all, mean_of_the_heads, blocks_in_reverse,
               nothing_shared, query_heads_averaged, no_mask, sees_the_future_only, sees_only_what_comes_after,
               past_and_present_hidden, does_not_see_itself, sees_one_too_many, masked_after_the_softmax,
               nothing_left_to_share_out, mask_is_merely_low, zero_as_mask, no_scale, scale_by_d, scale_by_d_model,

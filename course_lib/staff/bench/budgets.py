@@ -98,7 +98,7 @@ def check_seconds(number):
     import torch
 
     from course_lib.checks import EXERCISES
-    from course_lib.checks.judging import judge
+    from course_lib.checks.engine.judging import judge
 
     torch.set_num_threads(1)
     for name, exercise in EXERCISES.items():

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from itertools import groupby
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.exercise import mistake_name
 from course_lib.staff.grade.markup import MARKS, Html, columns, name_of, page, shown, tag, together, with_code
 from course_lib.staff.grade.tables import in_scope, number
 
@@ -168,6 +167,6 @@ def _in_words(mistake):
 def _said_of(exercise, mistake):
     """What the check says of a mistake, up to the end of its first sentence."""
     for wrong in EXERCISES[exercise].mistakes if exercise in EXERCISES else ():
-        if mistake_name(wrong) == mistake and wrong.__doc__:
-            return with_code(": " + re.split(r"(?<=[.?!])\s", " ".join(wrong.__doc__.split()))[0])
+        if wrong.name == mistake:
+            return with_code(": " + re.split(r"(?<=[.?!])\s", wrong.says)[0])
     return ""

@@ -18,12 +18,12 @@ import torch
 
 import course_lib
 from course_lib.checks import EXERCISES
-from course_lib.checks.asking import LETTERS, Reply
+from course_lib.checks.engine.asking import LETTERS, Reply
 from course_lib.staff.answers import source_and_stub
 from course_lib.staff.grade import confine, frames
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
-ENGINE = ("asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
+ENGINE = ("__init__", "asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
 GRACE = 2  # seconds between being asked to stop and being stopped
 START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
@@ -50,10 +50,10 @@ def write_root(root):
         shutil.copy(HERE / name, root / name)
     shutil.copytree(COURSE, root / "course_lib", ignore=shutil.ignore_patterns("staff", "checks", "__pycache__"))
     checks = root / "course_lib" / "checks"
-    checks.mkdir()
+    (checks / "engine").mkdir(parents=True)
     shutil.copy(HERE / "stand_in.py", checks / "__init__.py")
     for name in ENGINE:
-        shutil.copy(COURSE / "checks" / f"{name}.py", checks / f"{name}.py")
+        shutil.copy(COURSE / "checks" / "engine" / f"{name}.py", checks / "engine" / f"{name}.py")
     modules = {name: e.verified.__module__ for name, e in EXERCISES.items()}
     for name, module in modules.items():
         source, stub = source_and_stub(module, name, name)

@@ -5,9 +5,9 @@ import time
 from dataclasses import dataclass, field, replace
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.card import card_rows
-from course_lib.checks.exercise import questions
-from course_lib.checks.judging import judge
+from course_lib.checks.engine.exercise import questions
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.notebook.card import card_rows
 from course_lib.staff.grade.book import Verdict
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
@@ -245,7 +245,7 @@ class _Student:
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says),
                            flags=", ".join(filter(None, [blank.flags, "right for the public inputs only"])))
-        said = [" ".join(m.__doc__.split()) for m in public.mistakes] or list(public.broken) or [public.failure.says]
+        said = [m.says for m in public.mistakes] or list(public.broken) or [public.failure.says]
         return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.hinting import hints
+from course_lib.checks.notebook.hinting import hints
 from course_lib.staff.grade.cohort import Cohort
 from course_lib.staff.grade.markup import (
     Html,

@@ -4,7 +4,7 @@ import json
 import os
 from contextlib import suppress
 
-from course_lib.checks.kept import FOLDER
+from course_lib.checks.notebook.kept import FOLDER
 from course_lib.live import somebody_is_looking
 
 NAME = "progress.json"

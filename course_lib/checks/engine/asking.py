@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from course_lib.checks.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
-from course_lib.checks.identities import fill_with_identities
-from course_lib.checks.time_limit import TookTooLong, time_limit
+from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
+from course_lib.checks.engine.identities import fill_with_identities
+from course_lib.checks.engine.time_limit import TookTooLong, time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
 NUMBERS = 10**7  # in one result: an expanded tensor costs nothing until it is copied

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-LESSONS = Path(__file__).parents[2] / "lessons"
+LESSONS = Path(__file__).parents[3] / "lessons"
 
 
 def hints(exercise):

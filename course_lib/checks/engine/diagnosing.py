@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import torch
 
-from course_lib.checks.asking import Call, NoOutput
-from course_lib.checks.comparing import first_difference, number
-from course_lib.checks.exercise import argument_names, questions, truth
+from course_lib.checks.engine.asking import Call, NoOutput
+from course_lib.checks.engine.comparing import first_difference, number
+from course_lib.checks.engine.exercise import argument_names, questions, truth
 
 
 def what_it_shows(exercise, candidate, failures, calls, replies, seed, ask):

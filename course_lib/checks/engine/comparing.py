@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course_lib.checks.asking import Call, Reply
+from course_lib.checks.engine.asking import Call, Reply
 
 ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relative to the largest value expected
 

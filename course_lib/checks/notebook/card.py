@@ -4,9 +4,9 @@ from html import escape
 
 import torch
 
-from course_lib.checks.comparing import number, tolerance
-from course_lib.checks.exercise import argument_names
-from course_lib.checks.judging import Verdict
+from course_lib.checks.engine.comparing import number, tolerance
+from course_lib.checks.engine.exercise import argument_names
+from course_lib.checks.engine.judging import Verdict
 
 MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswered": ("…", "not answered yet")}
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
@@ -71,7 +71,7 @@ def _failure_rows(verdict: Verdict):
     if failure.reply.printed.strip():
         rows += [("It printed", failure.reply.printed.strip()[:500])]
     for i, mistake in enumerate(verdict.mistakes):
-        rows += [("Likely cause" if i == 0 else "Or", " ".join(mistake.__doc__.split()))]
+        rows += [("Likely cause" if i == 0 else "Or", mistake.says)]
     if verdict.broken:
         rows += [("What it shows", "\n".join(verdict.broken))]
     return rows

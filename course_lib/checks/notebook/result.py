@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 
-from course_lib.checks.card import as_html, as_text
+from course_lib.checks.notebook.card import as_html, as_text
 
 
 @dataclass

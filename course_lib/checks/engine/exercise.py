@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import zip_longest
 
 import torch
 
-from course_lib.checks.asking import Call, Reply, ask
+from course_lib.checks.engine.asking import Call, Reply, ask
+from course_lib.checks.engine.mistakes import ByHand, mistakes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Exercise:
     examples: tuple  # the smallest arguments at which something can be seen, easy to read; for a module, whole Calls
     sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
     make: Callable  # make(generator, *size) -> args in float32
-    mistakes: tuple
+    by_hand: tuple = ()  # wrong answers that are no edit of the right one; all others stand in checks/mistakes
     properties: tuple = ()  # pairs (sentence for when it fails, holds(output, generator))
     statistics: tuple = ()  # pairs (sentence, holds(draw, generator)) of random answers: each of them must hold
     extremes: tuple = ()  # large arguments whose scores are exact in float32
@@ -36,14 +37,10 @@ class Exercise:
     calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
     any_layout: bool = False  # four square matrices, which an answer may call and pack as it likes
 
-    @property
-    def mistake_names(self):
-        return tuple(mistake_name(m) for m in self.mistakes)
-
-
-def mistake_name(wrong):
-    """The id of a classic mistake: the name of its tiny wrong implementation, with dashes."""
-    return wrong.__name__.replace("_", "-")
+    @cached_property
+    def mistakes(self):
+        """The classic mistakes, as Mistakes."""
+        return (*mistakes_of(self.lesson, self.verified), *map(ByHand, self.by_hand))
 
 
 def argument_names(exercise):

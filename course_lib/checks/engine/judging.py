@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import torch
 
-from course_lib.checks.asking import Call, NoOutput, Reply, ask, undisturbed
-from course_lib.checks.comparing import Failure, alike, compare
-from course_lib.checks.diagnosing import what_it_shows
-from course_lib.checks.exercise import Exercise, mistake_name, questions, truth
-from course_lib.checks.identities import LAYOUTS
+from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undisturbed
+from course_lib.checks.engine.comparing import Failure, alike, compare
+from course_lib.checks.engine.diagnosing import what_it_shows
+from course_lib.checks.engine.exercise import Exercise, questions, truth
+from course_lib.checks.engine.identities import LAYOUTS
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Verdict:
     def mistake(self):
         """The id of the classic mistake that was recognised, or None."""
         if self.mistakes:
-            return mistake_name(self.mistakes[0])
+            return self.mistakes[0].name
         return self.failure.cause if self.failure else None
 
 
@@ -125,7 +125,7 @@ def _behaves_as(mistake, calls, replies, first):
 @lru_cache(maxsize=16384)
 def _says(mistake, call):
     """What a classic mistake replies to a call."""
-    return ask(mistake, call)
+    return ask(mistake.answer, call)
 
 
 def _judge_draws(exercise, calls, candidate, seed, ask):
@@ -143,7 +143,7 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
 def _breaks_the_same(mistake, exercise, calls, true, broken, seed):
     """Does this wrong implementation answer every call rightly, and draw as wrongly?"""
     return (not any(compare(t, _says(mistake, call), call) for t, call in zip(true, calls, strict=True))
-            and _broken_statistics(exercise, mistake, seed, ask).keys() == broken.keys())
+            and _broken_statistics(exercise, mistake.answer, seed, ask).keys() == broken.keys())
 
 
 def _broken_statistics(exercise, candidate, seed, ask):

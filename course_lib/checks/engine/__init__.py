@@ -1,0 +1,1 @@
+"""The engine of every check: questions, replies, comparisons, and what they show."""
