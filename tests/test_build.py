@@ -135,8 +135,15 @@ def test_changed_code_anywhere_below_a_lesson_is_run_again(built):
 
 def test_a_comment_in_course_lib_runs_nothing_again(built):
     """Outputs redone for a comment nobody runs."""
-    module = built / "course_lib" / "checks" / "judging.py"
+    module = built / "course_lib" / "attention.py"
     module.write_text(module.read_text() + "\n# a remark\n")
+    assert build(built, "--check")[0] == 0
+
+
+def test_a_new_mistake_runs_nothing_again(built):
+    """Sixteen lessons executed anew, for a sentence that no solution shows."""
+    module = built / "course_lib" / "checks" / "engine" / "judging.py"
+    module.write_text(module.read_text() + "\nNEW = 1\n")
     assert build(built, "--check")[0] == 0
 
 

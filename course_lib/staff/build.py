@@ -28,8 +28,10 @@ def main(arguments=None):
     if problems:
         return _report(problems)
     if options.check:
+        from course_lib.staff import mistakes
+
         stale = [line for lesson in chosen for line in what_is_stale(lesson)]
-        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons))
+        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons) + mistakes.problems())
     for lesson in chosen:
         try:
             print(f"{lesson.stem}: {build(lesson, options.overwrite)}", flush=True)
@@ -46,7 +48,7 @@ def build(lesson, overwrite=False):
         raise LessonError(edited[0])
     began = time.monotonic()
     solution, blank = compose(lesson)
-    code = code_fingerprint(solution, lesson.number)
+    code = code_fingerprint(solution)
     old = read(_solution_path(lesson))
     done = "outputs kept"
     if old is None or old.metadata.get("course", {}).get("code") != code or not _take_outputs(solution, old):
@@ -69,7 +71,7 @@ def what_is_stale(lesson):
     if old is None:
         return [f"solutions/{lesson.stem}.ipynb is missing or is no notebook: {again}"]
     lines = []
-    code = code_fingerprint(solution, lesson.number)
+    code = code_fingerprint(solution)
     if not _take_outputs(solution, old) or solution.cells != old.cells:
         lines.append(f"solutions/{lesson.stem}.ipynb is older than its text: {again}")
     elif old.metadata["course"]["code"] != code:

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import nbclient
@@ -17,7 +18,7 @@ from course_lib.staff.lesson_text import ROOT, SOLUTIONS, LessonError
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}}
 CELL_SECONDS = 300
-VERSIONS = ROOT / "course_lib" / "versions.py"
+VERSIONS, CHECKS = ROOT / "course_lib" / "versions.py", ROOT / "course_lib" / "checks"
 
 
 def compose(lesson):
@@ -65,24 +66,25 @@ def digest(value):
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def code_fingerprint(notebook, number):
+def code_fingerprint(notebook):
     """A fingerprint of all code that decides the outputs: the notebook's own and what it imports of course_lib.
 
-    Comments and layout of course_lib do not count, nor does its version. Of the checks, the engine and the lesson's
-    own modules count.
+    Comments and layout of course_lib do not count, nor does its version. Nor do the checks: of them a solution shows
+    that an answer is right, and every test run executes it again.
     """
     cells = [c.source for c in notebook.cells if c.cell_type == "code" and TAG not in c.metadata.get("tags", [])]
-    files = _imported(ast.parse("\n".join(without_magics(c) for c in cells)))
-    files |= set((ROOT / "course_lib" / "checks").glob(f"lesson_{number}*.py"))
-    waiting, seen = sorted(f for f in files if f.exists()), {VERSIONS}
+    waiting, seen = sorted(_imported(ast.parse("\n".join(without_magics(c) for c in cells)))), set()
     while waiting:
         path = waiting.pop()
-        if path not in seen:
+        if path not in seen and path != VERSIONS and CHECKS not in path.parents:
             seen.add(path)
-            waiting += sorted(_imported(ast.parse(path.read_text(encoding="utf-8"))) - seen)
-    code = {str(p.relative_to(ROOT).as_posix()): ast.dump(ast.parse(p.read_text(encoding="utf-8")))
-            for p in sorted(seen - {VERSIONS})}
-    return digest([cells, code])
+            waiting += sorted(_imported(_tree(path)) - seen)
+    return digest([cells, {str(p.relative_to(ROOT).as_posix()): ast.dump(_tree(p)) for p in sorted(seen)}])
+
+
+@cache
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _imported(tree):

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine.mistakes import in_code
 from course_lib.staff.lesson_text import LESSONS, ROOT, LessonError, lesson_stems, read_lesson
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
@@ -67,12 +69,19 @@ def handout_files(chosen, decided):
 
 
 def package_files(chosen, decided):
-    """course_lib as the class gets it: no staff, no checks of lessons to come, no answers that are not kept."""
+    """course_lib as the class gets it: no staff, no checks of lessons to come, no answers that are not kept.
+
+    Mistakes are edits of answers: they come complete and coded.
+    """
     last, files, spared = max(lesson.number for lesson in chosen), {}, spare(chosen, decided)
+    for number in {e.lesson for e in EXERCISES.values() if e.lesson <= last}:
+        mistakes = in_code([e for e in EXERCISES.values() if e.lesson == number])
+        files[f"course_lib/checks/mistakes/{number}.json"] = mistakes.encode()
     for path in sorted(PACKAGE.rglob("*")):
         inside = path.relative_to(ROOT).as_posix()
         later = re.fullmatch(r"course_lib/checks/lesson_(\d\d)\w*\.py", inside)
-        if path.suffix not in (".py", ".json") or "/staff/" in inside or (later and later[1] > last):
+        unwanted = "/staff/" in inside or "/checks/mistakes/" in inside or (later and later[1] > last)
+        if path.suffix not in (".py", ".json") or unwanted:
             continue
         files[inside] = path.read_bytes()
         module = inside.removesuffix(".py").replace("/", ".")

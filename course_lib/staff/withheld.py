@@ -13,6 +13,8 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cache
 
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine.mistakes import ByHand
 from course_lib.staff.answers import BLANK, dedented, source_and_stub
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.notebooks import without_magics
@@ -117,7 +119,8 @@ def _needed(handed, answers):
                                         f"lesson {lesson.number} runs {by[1]}, which needs it")
         for path in sorted((PACKAGE / "checks").glob(f"lesson_{lesson.number}*.py")):
             module = _module_name(path)
-            for node in _reached(graph, [node for node in graph if node[0] == module], blocked=set()):
+            roots = [node for node in graph if node[0] == module] + _roots_of_mistakes(lesson.number)
+            for node in _reached(graph, roots, blocked=set()):
                 needed.setdefault(node, f"the check of lesson {lesson.number} runs it")
     return needed
 
@@ -132,6 +135,20 @@ def _roots_of_notebook(lesson, answers):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "mine":
             if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value in by_name:
                 yield by_name[call.args[0].value], "asks for it by mine()"
+
+
+def _roots_of_mistakes(number):
+    """The definitions of course_lib that the mistakes of a lesson name: each runs beside the answer that it edits."""
+    found = set()
+    for exercise in (e for e in EXERCISES.values() if e.lesson == number):
+        module = exercise.verified.__module__
+        tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+        known = {name: (module, name) for node in tree.body for name in _defines(node)} | _imports(tree)
+        del known[exercise.name]
+        for mistake in exercise.mistakes:
+            if not isinstance(mistake, ByHand):
+                found |= _named(ast.parse(mistake.source), module, known)
+    return sorted(found)
 
 
 def _reached(graph, roots, blocked):
