@@ -352,9 +352,11 @@ check(plain_sum, "weighted_sum")
 # %% [markdown]
 # Read it from the top.
 #
-# - **Asked** is the task in one line. **Called with** is the smallest call that went wrong: do it on paper.
-# - **Expected** and **Got** stand below each other. **What failed** points at the first difference.
-# - **Likely cause** names the thought behind the code, where the card knows it.
+# - **Likely cause** names the thought behind the code, where the card knows it. Where it does not, **Closest mistake**
+#   says which known one most of your wrong results are those of, and **What we see** describes them.
+# - **Example** is the smallest call that went wrong: do it on paper.
+# - **Expected** and **Got** stand below each other, with the wrong numbers marked. **What failed** points at the first.
+# - **Asked**, folded below, is the task in one line.
 # - **Later cells** says whose function is used from here on.
 #
 # Nothing is counted and nothing is sent anywhere. Be wrong as often as you like.

@@ -105,7 +105,7 @@ COUNT = [0]
 
 def keeps_state(q, x):
     COUNT[0] += 1
-    return attend(q, x) * (1 if COUNT[0] < 14 else 2)
+    return attend(q, x) * (1 if COUNT[0] < 16 else 2)
 
 
 def reads_memory_as_it_lies(q, x):
@@ -395,8 +395,8 @@ def test_the_card_in_the_readme_is_the_one_a_learner_sees():
 @pytest.mark.parametrize(("name", "answer", "words"), [
     ("weighted_sum", lambda w, x: 3 * (w @ x), "Every number is 3 times what it should be."),
     ("weighted_sum", lambda w, x: (w @ x).flip(0), "All the numbers are right, but they stand in other places."),
-    ("weighted_sum", lambda w, x: torch.cos(w @ x), "Not one of 8 results is right, whatever the sizes."),
-    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0), "It is right in "),
+    ("weighted_sum", lambda w, x: torch.cos(w @ x), "Not one of 7 results is right, whatever the sizes."),
+    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0), "Right for (2,), (2, 3);"),
     ("scaled_dot_product_attention", lambda q, k, v, mask=None: attend_in_batch(q, k, v) + 1.0 * (mask is not None),
      "Without `mask` it is right; with it, it is not."),
 ])

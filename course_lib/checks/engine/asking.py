@@ -40,6 +40,7 @@ class Call:
     on_gpu: bool = False  # behave as if the arguments were on a GPU
     twice: bool = False  # call it again, write over what comes back, and see that the first result stays
     before: tuple = ()  # what a module is called with first, before it gets the weights
+    earlier: tuple = ()  # tuples of arguments that it is called with before this question, with the same weights
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
@@ -51,6 +52,7 @@ class Call:
         """The same question with twice the precision: what the truth is computed from."""
         return replace(self, args=_map_float(self.args, torch.Tensor.double),
                        before=_map_float(self.before, torch.Tensor.double),
+                       earlier=tuple(_map_float(args, torch.Tensor.double) for args in self.earlier),
                        weights=self.weights and {k: w.double() for k, w in self.weights.items()},
                        strided=False, on_gpu=False)
 
@@ -98,6 +100,8 @@ def ask(candidate, call):
                         leaves |= dict(candidate.named_parameters()) if call.gradients else {}
                         if call.must_raise:  # it was to refuse these sizes at once
                             return Reply((), "a module", parameters=parameters)
+                    for more in call.earlier:
+                        candidate(*(_copy(a, False) for a in more))
                     outputs, form = _sorted(candidate(*handed))
                     if call.twice:
                         outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
@@ -301,7 +305,7 @@ def _one_line(error):
 def _where(error, candidate):
     """The last line of the answer's own file, or cell, that an error came through: "line 3, `scores = q @ k`"."""
     of = vars(type(candidate)).values() if isinstance(candidate, torch.nn.Module) else [candidate]
-    own = {f.__code__.co_filename for f in of if inspect.isfunction(f)}
+    own = {inspect.unwrap(f).__code__.co_filename for f in of if inspect.isfunction(f)}  # not torch's, of `no_grad`
     lines = [(n, linecache.getline(frame.f_code.co_filename, n).strip())
              for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename in own]
     return f"line {lines[-1][0]}, `{lines[-1][1]}`" if lines and lines[-1][1] else ""

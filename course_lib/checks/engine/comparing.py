@@ -39,6 +39,9 @@ def compare(true, reply, call):
         if call.before and kind not in ("weights", "device", "time"):
             says += " The module was called before, with other arguments and other weights: what did it keep?"
             cause = "keeps-state"
+        if call.earlier and kind not in ("weights", "device", "time"):
+            says += " It was called before, with other arguments: what did it keep of them?"
+            cause = "keeps-state"
         return Failure(call, kind, says, true, reply, index, cause)
 
     if call.must_raise:
@@ -68,7 +71,8 @@ def compare(true, reply, call):
         if kind and len(true.outputs) > 1:
             says = f"In result {i + 1} of {len(true.outputs)}, {says[0].lower()}{says[1:]}"
         if kind:
-            return failure(kind, says, **more)
+            changed = _changed_arguments(failure, reply, call)
+            return failure(kind, says + (f" {changed.says}" if changed else ""), **more)
     return _changed_arguments(failure, reply, call) or _wrong_gradients(failure, true, reply, call)
 
 
@@ -105,14 +109,17 @@ def _roundings(call):
 
 def first_difference(expected, got, roundings=ROUNDINGS):
     """The index of the first entry outside the tolerance, or None. Where NaN is expected, any finite number will do."""
-    if not expected.is_floating_point():
-        wrong = expected != got
-    else:
-        allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
-        near = (expected - got.to(expected.dtype)).abs() <= allowed
-        wrong = ~torch.where(expected.isnan(), torch.isfinite(got), near)
-    where = wrong.nonzero()
+    where = differences(expected, got, roundings).nonzero()
     return tuple(where[0].tolist()) if len(where) else None
+
+
+def differences(expected, got, roundings=ROUNDINGS):
+    """Which entries are outside the tolerance; both have one shape."""
+    if not expected.is_floating_point():
+        return expected != got
+    allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
+    near = (expected - got.to(expected.dtype)).abs() <= allowed
+    return ~torch.where(expected.isnan(), torch.isfinite(got), near)
 
 
 def _wrong_form(failure, true, reply):
@@ -134,9 +141,7 @@ def _wrong_form(failure, true, reply):
 def _how_values_differ(expected, got, index):
     if got.is_floating_point() and not torch.isfinite(got[index]):
         return f"It is {'NaN' if got[index].isnan() else 'infinite'} at index {list(index)}."
-    wanted, found = number(expected[index]), number(got[index])
-    if wanted == found:
-        wanted, found = (f"{value[index].item():.9g}" for value in (expected, got))
+    wanted, found = apart(expected[index], got[index])
     where = f"The first difference is at index {list(index)}: " if index else ""
     return f"{where}expected {wanted}, got {found}."
 
@@ -162,13 +167,15 @@ def _wrong_gradients(failure, true, reply, call):
             if reply.gradients[name] is not None and reply.gradients[name].any():
                 return failure("gradients", f"It also trains {{{name}}}, a parameter that nobody asked for.",
                                cause="trains-more")
-    for which, expected in (true.gradients or {}).items():
-        got = reply.gradients.get(which)
-        if expected is None or got is None and _is_nothing(expected, call.dtype):
-            continue
-        if got is None:
+    wanted = {which: expected for which, expected in (true.gradients or {}).items() if expected is not None}
+    for which, expected in wanted.items():
+        if reply.gradients.get(which) is None and not _is_nothing(expected, call.dtype):
             return failure("gradients", f"No gradient reaches {{{which}}}: something cuts it on the way (.detach(), "
                            ".data, .item(), numpy, torch.no_grad, requires_grad=False).", cause="cuts-gradient")
+    for which, expected in wanted.items():
+        got = reply.gradients.get(which)
+        if got is None:
+            continue
         index = first_difference(expected, got)
         if index is not None and not torch.isfinite(got[index]):
             return failure("gradients", f"The values are right, but the gradient for {{{which}}} is NaN or infinite.",
@@ -195,7 +202,9 @@ def alike(one, other):
 
 def _about(kind, message):
     """What an error is about: shapes that do not fit have many words, other errors begin with what they are."""
-    return kind, "shapes" if re.search("size|shape|dimension|broadcast|view", message, re.I) else message[:20]
+    of_torch = kind in ("RuntimeError", "ValueError", "IndexError")  # an AttributeError names attributes: `reshape`
+    shapes = of_torch and re.search("size|shape|dimension|broadcast|view", message, re.I)
+    return kind, "shapes" if shapes else message[:20]
 
 
 def _values_alike(a, b):
@@ -209,10 +218,19 @@ def _values_alike(a, b):
                                            2 * ROUNDINGS) is None
 
 
-def number(value):
+def number(value, digits=4):
     """A number as a learner would write it: four significant digits."""
     value = value.item()
-    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # + 0.0: no "-0"
+    return f"{value + 0.0:.{digits}g}" if isinstance(value, float) else str(value)  # + 0.0: no "-0"
+
+
+def apart(one, other):
+    """Two different numbers, with as many digits as it takes to see that they differ."""
+    for digits in (4, 6, 9, 17):
+        words = number(one, digits), number(other, digits)
+        if words[0] != words[1]:
+            break
+    return words
 
 
 def _largest(tensor):

@@ -9,7 +9,7 @@ from course_lib.checks.engine.comparing import first_difference, number
 from course_lib.checks.engine.exercise import argument_names, questions, truth
 
 
-def what_it_shows(exercise, candidate, failures, calls, replies, seed, ask):
+def what_is_seen(exercise, candidate, failures, calls, replies, seed, ask):
     """Sentences, the most telling ones only: a property that fails, or how the wrong numbers look beside the right.
 
     failures: every Failure, in the order of the calls
@@ -60,9 +60,11 @@ def _first_that_differ(failure):
 
 
 def _where_it_is_right(exercise, failures, calls):
-    """Which calls it answers rightly: all ordinary ones, those without an optional argument, or none at all."""
+    """Which calls it answers rightly: all ordinary ones, those without an optional argument, of some sizes, or none."""
     wrong = {id(f.call) for f in failures}
     plain = [c for c in calls if not c.special]
+    telling = [c for c in plain if not _is_degenerate(c)]
+    plain = telling if any(id(c) in wrong for c in telling) else plain
     right = sum(id(c) not in wrong for c in plain)
     if right == len(plain):
         where = ", ".join(dict.fromkeys(f.call.special for f in failures))
@@ -74,11 +76,32 @@ def _where_it_is_right(exercise, failures, calls):
         return (f"Without `{argument_names(exercise)[max(given[True])]}` it is right; with it, it is not.",)
     if right == 0:
         return (f"Not one of {len(plain)} results is right, whatever the sizes.",)
-    return (f"It is right in {right} of {len(plain)} calls: what is different about the one above?",)
+    rights, wrongs = (list(dict.fromkeys(_sizes(c) for c in plain if (id(c) in wrong) is fails))
+                      for fails in (False, True))
+    return (f"Right for {_few(rights)}. Wrong for {_few(wrongs)}.",)
+
+
+def _is_degenerate(call):
+    """Is there one of everything, or only one number? Such a call is often right by chance."""
+    tensors = [a for a in call.args if isinstance(a, torch.Tensor) and a.dim()]
+    return bool(tensors) and all(max(t.shape) <= 1 for t in tensors)
+
+
+def _sizes(call):
+    """The shapes of a call's tensors and its whole numbers: "(2, 3), (4, 3)" or "5, (2,)"."""
+    shown = [str(tuple(a.shape)) if isinstance(a, torch.Tensor) else str(a) for a in call.args
+             if isinstance(a, torch.Tensor | int)]
+    return ", ".join(shown) or str(call.build)
+
+
+def _few(texts, most=3):
+    """Some of several texts, in words."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return "; ".join(texts[:most]) + more
 
 
 def property_holds(property_, exercise, candidate, seed, ask):
-    """Does a property hold? Where the answer fails altogether, the property says nothing.
+    """Does a property hold? Where the answer fails altogether, or is NaN or infinite, the property says nothing.
 
     It is called with output(*args), which for a module is one module of the first size, and a generator.
     """
@@ -88,11 +111,11 @@ def property_holds(property_, exercise, candidate, seed, ask):
 
     def output(*args):
         reply = ask(candidate, replace(model, args=args, special="", gradients=False))
-        if reply.error or reply.form != form:
+        if reply.error or reply.form != form or not all(t.isfinite().all() for t in reply.outputs):
             raise NoOutput
         return reply.outputs[0] if len(reply.outputs) == 1 else reply.outputs
 
     try:
         return bool(property_(output, torch.Generator().manual_seed(seed)))
-    except (NoOutput, RuntimeError, IndexError):
+    except Exception:  # NoOutput, or whatever a property does with a reply of another shape
         return True

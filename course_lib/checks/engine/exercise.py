@@ -77,6 +77,7 @@ def questions(exercise, seed=0):
             calls += [made(s, special="a module that was called before",
                            before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
+    calls += _after_earlier_ones(exercise, of_sizes, ways, generator)
     return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
 
 
@@ -95,6 +96,21 @@ def _without_defaults(exercise, of_sizes):
         return []
     short = replace(of_sizes[0], args=of_sizes[0].args[:needed], special="only what has no default")
     return [short, replace(short, on_gpu=True, special="only what has no default, on a GPU")]
+
+
+def _after_earlier_ones(exercise, of_sizes, ways, generator):
+    """Calls after one with other arguments of the same shapes, and without an optional one after one with it."""
+    if any(map(callable, of_sizes[0].args)) or not any(isinstance(a, torch.Tensor) for a in of_sizes[0].args):
+        return []
+    longest = max(ways, key=lambda size: len(exercise.make(torch.Generator(), *size)))
+    call = of_sizes[exercise.sizes.index(longest)]
+    other = exercise.make(generator, *longest)
+    calls = [replace(call, earlier=(other,), special="called before with other arguments of these shapes")]
+    shorter = [len(c.args) for c in of_sizes if len(c.args) < len(call.args)]
+    if shorter:
+        calls += [replace(call, args=call.args[: min(shorter)], earlier=(other,),
+                          special="called before with one argument more")]
+    return calls
 
 
 def _other_size(exercise, size):

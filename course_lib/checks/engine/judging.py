@@ -2,7 +2,9 @@
 
 An exercise brings an oracle nobody here wrote (or a loop, or a theorem), arguments to ask with, its classic
 mistakes as tiny wrong answers, and properties to fall back on. The first call whose reply differs from the
-truth decides; the mistake whose replies are the same as the answer's, call after call, names the cause.
+truth decides; the mistake whose replies are the same as the answer's, call after call, names the cause. Where none
+is, the answer is asked whether chance is at work in it, and the mistake that most of its wrong replies are those of
+is told as the closest one.
 """
 
 import contextlib
@@ -13,9 +15,25 @@ import torch
 
 from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undisturbed
 from course_lib.checks.engine.comparing import Failure, alike, compare
-from course_lib.checks.engine.diagnosing import what_it_shows
+from course_lib.checks.engine.diagnosing import what_is_seen
 from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
+from course_lib.checks.engine.mistakes import Mistake
+
+CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
+                 "at work. Is dropout still on outside training? `F.dropout` needs `training=self.training`, and "
+                 "`F.scaled_dot_product_attention` needs `dropout_p=0.0` there.", None, None)
+FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
+MOST = 0.7  # of the wrong replies have to be those of the closest mistake
+
+
+@dataclass(frozen=True)
+class Closest:
+    """The mistake that most wrong replies are those of: `same` of `wrong`."""
+
+    mistake: Mistake
+    same: int
+    wrong: int
 
 
 @dataclass(frozen=True)
@@ -27,14 +45,15 @@ class Verdict:
     calls: tuple = ()
     failure: Failure | None = None
     mistakes: tuple = field(default=())  # the classic mistakes it cannot be told from
-    broken: tuple = ()  # sentences of properties that fail, where no mistake fits
+    closest: Closest | None = None  # where no mistake fits
+    seen: tuple = ()  # sentences that describe what is wrong, where no mistake is known
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
     def mistake(self):
-        """The id of the classic mistake that was recognised, or None."""
-        if self.mistakes:
-            return self.mistakes[0].name
+        """The id of the classic mistake that was recognised, or that is the closest one, or None."""
+        if self.mistakes or self.closest:
+            return (self.mistakes or [self.closest.mistake])[0].name
         return self.failure.cause if self.failure else None
 
 
@@ -75,10 +94,15 @@ def _judge(exercise, candidate, seed, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
         return Verdict(exercise, "wrong", calls, shown)
-    fitting = _fitting(exercise, asked, replies, first.call) or _fitting(exercise, *_like(first.call, asked, replies))
-    ended = failures[-1].kind == "time"  # nobody waits for more of it
-    broken = () if fitting or ended else what_it_shows(exercise, candidate, failures, asked, replies, seed, ask)
-    return Verdict(exercise, "wrong", calls, shown, fitting, broken)
+    fitting = _fitting(exercise, asked, replies, first.call) or _fitting_like(exercise, first.call, asked, replies)
+    if fitting or failures[-1].kind == "time":  # nobody waits for more of it
+        return Verdict(exercise, "wrong", calls, shown, fitting)
+    if by_chance := _by_chance(exercise, candidate, failures, ask):
+        return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
+    if closest := _closest(exercise, asked, replies):
+        return Verdict(exercise, "wrong", calls, shown, closest=closest)
+    seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
+    return Verdict(exercise, "wrong", calls, shown, seen=seen)
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):
@@ -108,10 +132,19 @@ def _fitting(exercise, calls, replies, first):
                  if _behaves_as(m, calls, replies, first) and compare(true, _says(m, first), first))
 
 
-def _like(first, calls, replies):
-    """The calls with as many arguments as the first that failed: one mistake here and one with a mask are two."""
-    alike = [(c, r) for c, r in zip(calls, replies, strict=True) if len(c.args) == len(first.args)]
-    return (*zip(*alike, strict=True), first)
+def _fitting_like(exercise, first, calls, replies):
+    """The same, of the calls with the same arguments as the first that failed: a mistake with a mask is another one.
+
+    They are few. So one of them has to be a reply, since errors are easily alike.
+    """
+    same = [(c, r) for c, r in zip(calls, replies, strict=True) if _given(c) == _given(first)]
+    plain = [reply for call, reply in same if call is first or not call.special]
+    return _fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
+
+
+def _given(call):
+    """Which arguments a call has: those that are None might as well be left out."""
+    return tuple(i for i, argument in enumerate(call.args) if argument is not None)
 
 
 def _behaves_as(mistake, calls, replies, first):
@@ -120,6 +153,40 @@ def _behaves_as(mistake, calls, replies, first):
                if pair[0] is first or pair[0].special in ("", "large values")]
     telling.sort(key=lambda pair: pair[0] not in (calls[0], first))  # these two tell most mistakes apart
     return all(alike(_says(mistake, call), reply) for call, reply in telling)
+
+
+def _by_chance(exercise, candidate, failures, ask):
+    """The largest failing call, where it is answered in three ways under three seeds; a Failure, or None."""
+    told = [f for f in failures if f.kind == "values" and not f.call.train and f.reply.outputs]
+    if not told or exercise.statistics:
+        return None
+    largest = max(told, key=lambda f: sum(t.numel() for t in f.reply.outputs))
+    replies = [largest.reply, *(ask(candidate, replace(largest.call, seed=seed)) for seed in (1, 2))]
+    differ = not any(r.error for r in replies) and not any(
+        alike(one, other) for one, other in zip(replies, replies[1:] + replies[:1], strict=True))
+    return largest if differ else None
+
+
+def _closest(exercise, calls, replies):
+    """The one mistake that most wrong replies to plain calls are those of; of a test, which says yes or no, none is."""
+    wrong = [(c, r) for c, r in zip(calls, replies, strict=True)
+             if c.special in ("", "large values") and not r.error and compare(truth(exercise, c), r, c)]
+    if len(wrong) < FEW or wrong[0][1].form == "True or False":
+        return None
+    same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
+    best = max(same.values(), default=0)
+    found = [m for m, n in same.items() if n == best]
+    return Closest(found[0], best, len(wrong)) if best and len(found) == 1 else None
+
+
+def _how_many_alike(mistake, pairs, needed):
+    """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed."""
+    same = 0
+    for i, (call, reply) in enumerate(pairs):
+        same += alike(_says(mistake, call), reply)
+        if same + len(pairs) - i - 1 < needed:
+            return 0
+    return same
 
 
 @lru_cache(maxsize=16384)
@@ -137,7 +204,7 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
     fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, true, broken, seed))
     (says, call), *others = broken.items()
     failure = Failure(call, "statistics", says, Reply(), Reply())
-    return Verdict(exercise, "wrong", calls, failure, fitting, () if fitting else tuple(other for other, _ in others))
+    return Verdict(exercise, "wrong", calls, failure, fitting, seen=() if fitting else tuple(s for s, _ in others))
 
 
 def _breaks_the_same(mistake, exercise, calls, true, broken, seed):
@@ -164,7 +231,7 @@ def _broken_statistics(exercise, candidate, seed, ask):
 
         try:
             held = bool(holds(draw, torch.Generator().manual_seed(seed)))
-        except (NoOutput, RuntimeError, IndexError):
+        except Exception:  # NoOutput, or whatever a statistic does with a reply of another form
             held = False
         if not held:
             broken[says] = asked[-1]

@@ -4,13 +4,21 @@ from html import escape
 
 import torch
 
-from course_lib.checks.engine.comparing import number, tolerance
+from course_lib.checks.engine.comparing import apart, differences, number, tolerance
 from course_lib.checks.engine.exercise import argument_names
 from course_lib.checks.engine.judging import Verdict
 
 MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswered": ("…", "not answered yet")}
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
 FEW = 24  # numbers that can be read at a glance
+NEAR = 100  # an error of less than so many times what is allowed
+FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
+
+
+class Grid(str):
+    """Numbers as text, and as HTML that has a line for each row and marks those that are wrong."""
+
+    html = ""
 
 
 def card_rows(verdict, hints=()):
@@ -20,11 +28,11 @@ def card_rows(verdict, hints=()):
     rows = [("", f"{mark} {exercise.name}: {words}")]
     if verdict.status == "right":
         rows += [("Tried", _what_was_tried(verdict))]
-    else:
-        rows += [("Asked", exercise.asked)]
     if verdict.failure:
-        rows += _failure_rows(verdict)
+        rows += _cause_rows(verdict) + _failure_rows(verdict)
     rows += [(f"Hint {i}", hint) for i, hint in enumerate(hints, 1)]
+    if verdict.status != "right":
+        rows += [("Asked", exercise.asked)]
     rows += [("Later cells", _what_later_cells_use(verdict))]
     return rows
 
@@ -41,13 +49,19 @@ def as_text(rows):
 
 def as_html(rows, status):
     """The card for a notebook. Words and marks carry the meaning; the colour only repeats it."""
-    body = "".join(
-        f'<tr><th scope="row" style="text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:nowrap">'
-        f'{escape(label)}</th><td style="text-align:left;white-space:pre-wrap">{escape(text)}</td></tr>'
-        for label, text in rows[1:])
+    folded = [row for row in rows[1:] if status == "wrong" and row[0] in FOLDED]
+    details = f"<details><summary>The exercise</summary>{_table(folded)}</details>" if folded else ""
     return (f'<div role="status" style="border-left:4px solid {COLOURS[status]};padding:6px 12px;margin:4px 0">'
             f'<strong>{escape(rows[0][1])}</strong>'
-            f'<table style="margin:4px 0;border:none">{body}</table></div>')
+            f'{_table([row for row in rows[1:] if row not in folded])}{details}</div>')
+
+
+def _table(rows):
+    body = "".join(
+        f'<tr><th scope="row" style="text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:nowrap">'
+        f'{escape(label)}</th><td style="text-align:left;white-space:pre-wrap">'
+        f'{getattr(text, "html", "") or escape(text)}</td></tr>' for label, text in rows)
+    return f'<table style="margin:4px 0;border:none">{body}</table>'
 
 
 def _what_was_tried(verdict):
@@ -58,23 +72,37 @@ def _what_was_tried(verdict):
     return f"{len(verdict.calls)} calls: {plain} {kind}, then {', '.join(special)}."
 
 
+def _cause_rows(verdict):
+    """Why it is wrong, as far as that is known."""
+    rows = [("Likely cause" if i == 0 else "Or", mistake.says) for i, mistake in enumerate(verdict.mistakes)]
+    if closest := verdict.closest:
+        of_all = "All" if closest.same == closest.wrong else f"{closest.same} of"
+        rows += [("Closest mistake", f"{of_all} your {closest.wrong} wrong results are those of this mistake. "
+                                     f"{closest.mistake.says}")]
+    if verdict.seen:
+        rows += [("What we see", "\n".join(verdict.seen))]
+    return rows
+
+
 def _failure_rows(verdict: Verdict):
     failure = verdict.failure
     names = dict(enumerate(argument_names(verdict.exercise)))
-    rows = [("Called with", _arguments(failure.call, names))]
+    rows = [("Example", _arguments(failure.call, names))]
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
-        expected = _outputs(failure.truth, failure.call.dtype).replace("nan", "any finite number")
-        rows += [("Expected", expected), ("Got", _outputs(failure.reply))]
+        rows += [("Expected", _outputs(failure, expected=True)), ("Got", _outputs(failure, expected=False))]
     rows += [("What failed", failure.says if failure.kind == "error" else _fill_in(failure.says, names))]
-    if failure.index is not None and any(t.is_floating_point() for t in failure.truth.outputs):
+    if failure.index is not None and _is_near(failure):
         rows += [("Allowed", f"a relative error of {tolerance(failure.call):.1e}")]
     if failure.reply.printed.strip():
         rows += [("It printed", failure.reply.printed.strip()[:500])]
-    for i, mistake in enumerate(verdict.mistakes):
-        rows += [("Likely cause" if i == 0 else "Or", mistake.says)]
-    if verdict.broken:
-        rows += [("What it shows", "\n".join(verdict.broken))]
     return rows
+
+
+def _is_near(failure):
+    """Is some number off by little more than is allowed? Only then does it matter how much that is."""
+    pairs = [(t, r) for t, r in zip(failure.truth.outputs, failure.reply.outputs, strict=False) if t.shape == r.shape]
+    return any(t.is_floating_point() and differences(t, r).any() and not differences(t, r, NEAR * 200).any()
+               for t, r in pairs)
 
 
 def _what_later_cells_use(verdict):
@@ -98,24 +126,73 @@ def _arguments(call, names):
     return "\n".join(lines + [f"({call.special})"] * bool(call.special))
 
 
-def _outputs(reply, dtype=None):
-    if reply.form == "True or False":
-        return str(reply.outputs[0].item())
-    return "\n".join(_value(t.to(dtype) if dtype and t.is_floating_point() else t, True) for t in reply.outputs)
+# Numbers
 
 
-def _value(value, describe=False):
-    """A small tensor in full, a larger one by its first numbers; its shape and dtype where wanted."""
+def _outputs(failure, expected):
+    """What was expected of a call, or what came, with enough digits to see where the two differ."""
+    mine, other = (failure.truth, failure.reply) if expected else (failure.reply, failure.truth)
+    if mine.form == "True or False":
+        return str(mine.outputs[0].item())
+    grids = []
+    for i, tensor in enumerate(mine.outputs):
+        tensor = tensor.to(failure.call.dtype) if expected and tensor.is_floating_point() else tensor
+        beside = other.outputs[i] if i < len(other.outputs) and other.outputs[i].shape == tensor.shape else None
+        grids.append(_grid(tensor, beside, expected))
+    whole = Grid("\n".join(grids))
+    whole.html = "\n".join(grid.html for grid in grids)
+    return whole
+
+
+def _grid(tensor, beside, expected):
+    """A tensor with its shape; where it differs from the one beside it, with all digits that it takes."""
+    wrong = None if beside is None else differences(*((tensor, beside) if expected else (beside, tensor)))
+    about = _about(tensor)
+    if tensor.numel() > FEW:
+        at = wrong.nonzero()[0].tolist() if wrong is not None and wrong.any() else [0] * tensor.dim()
+        start = max(0, at[-1] - 1)
+        part, others = (None if t is None else t[(*at[:-1], slice(start, start + 4))] for t in (tensor, beside))
+        where = f"{at[:-1] + [f'{start}:{start + len(part)}']}".replace("'", "")
+        words = ", ".join(_numbers(part, others, expected))
+        grid = Grid(f"{words} at {where}   ({about})")
+        grid.html = escape(grid)
+        return grid
+    words = _numbers(tensor.flatten(), None if beside is None else beside.flatten(), expected)
+    grid = Grid(f"{_nested(words, tensor.shape)}   ({about})")
+    width = max(map(len, words), default=0)
+    marked = [" " * (width - len(w)) + (f"<mark><b>{escape(w)}</b></mark>" if bad else escape(w))
+              for w, bad in zip(words, [False] * len(words) if wrong is None else wrong.flatten(), strict=True)]
+    line = tensor.shape[-1] if tensor.dim() else 1
+    rows = "\n".join("  ".join(marked[i : i + line]) for i in range(0, len(marked), line or 1))
+    grid.html = f'<code style="background:none">{rows}</code>   ({escape(about)})'
+    return grid
+
+
+def _numbers(tensor, beside, expected):
+    """The numbers of a row in words: four digits, or more where they would look like those beside them."""
+    if beside is None:
+        return ["any finite number" if expected and v.isnan() else number(v) for v in tensor]
+    wrong = differences(*((tensor, beside) if expected else (beside, tensor)))
+    return ["any finite number" if expected and v.isnan() else apart(v, b)[0] if bad else number(v)
+            for v, b, bad in zip(tensor, beside, wrong, strict=True)]
+
+
+def _nested(words, shape):
+    """Words as the lists in lists that a tensor of this shape is written as."""
+    if not shape:
+        return words[0]
+    step = len(words) // shape[0] if shape[0] else 0
+    return "[" + ", ".join(_nested(words[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])) + "]"
+
+
+def _value(value):
+    """An argument: a small tensor in full, of a larger one the first numbers, its shape and its dtype."""
     if not isinstance(value, torch.Tensor):
         return repr(value)
-    about = f"shape {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
     if value.numel() <= FEW:
-        return _nested(value) + (f"   ({about})" if describe else "")
-    start = ", ".join(number(v) for v in value.flatten()[:4])
-    return f"{start}, …   ({about})"
+        return _nested([number(v) for v in value.flatten()], value.shape)
+    return f"{', '.join(number(v) for v in value.flatten()[:4])}, …   ({_about(value)})"
 
 
-def _nested(value):
-    if value.dim() == 0:
-        return number(value)
-    return "[" + ", ".join(_nested(v) for v in value) + "]"
+def _about(tensor):
+    return f"shape {tuple(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"

@@ -259,8 +259,8 @@ def _as_fields(call):
     args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None)}
                  if _is_function(a) else a for a in call.args)
     return {"args": args} | {k: getattr(call, k) for k in (
-        "gradients", "strided", "on_gpu", "twice", "before", "must_raise", "build", "weights", "layout", "train",
-        "seed")}
+        "gradients", "strided", "on_gpu", "twice", "before", "earlier", "must_raise", "build", "weights", "layout",
+        "train", "seed")}
 
 
 def _how_it_ended(status):
