@@ -148,7 +148,7 @@ for module in sys.argv[2:]:
 """
 
 
-@pytest.mark.parametrize("number", ["02", "06"])
+@pytest.mark.parametrize("number", ["02", "06", "13"])
 def test_the_checks_of_a_hand_out_judge_as_the_course_s_do(handout, number):
     """A mistake that runs on an answer which is no longer there is not recognised any more."""
     folder = handout(number)

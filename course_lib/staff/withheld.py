@@ -138,13 +138,17 @@ def _roots_of_notebook(lesson, answers):
 
 
 def _roots_of_mistakes(number):
-    """The definitions of course_lib that the mistakes of a lesson name: each runs beside the answer that it edits."""
-    found = set()
-    for exercise in (e for e in EXERCISES.values() if e.lesson == number):
+    """The definitions of course_lib that the mistakes of a lesson name: each runs beside the answer that it edits.
+
+    Answers of the lesson itself are not among them: they come along within the mistakes, coded.
+    """
+    found, of_lesson = set(), [e for e in EXERCISES.values() if e.lesson == number]
+    for exercise in of_lesson:
         module = exercise.verified.__module__
         tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
         known = {name: (module, name) for node in tree.body for name in _defines(node)} | _imports(tree)
-        del known[exercise.name]
+        for own in of_lesson:
+            known.pop(own.name, None)
         for mistake in exercise.mistakes:
             if not isinstance(mistake, ByHand):
                 found |= _named(ast.parse(mistake.source), module, known)

@@ -8,6 +8,7 @@ is told as the closest one.
 """
 
 import contextlib
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -191,8 +192,10 @@ def _how_many_alike(mistake, pairs, needed):
 
 @lru_cache(maxsize=16384)
 def _says(mistake, call):
-    """What a classic mistake replies to a call."""
-    return ask(mistake.answer, call)
+    """What a classic mistake replies to a call; nobody is to read torch's warnings of what somebody else wrote."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ask(mistake.answer, call)
 
 
 def _judge_draws(exercise, calls, candidate, seed, ask):

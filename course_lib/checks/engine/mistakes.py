@@ -13,7 +13,8 @@ In `checks/mistakes/NN.diff`, for lesson NN:
 A mistake is its name, its sentences, and lines to take out of the answer (`-`) and to put in their place (`+`). What
 is edited is the exercise's verified source without docstrings and comments, one statement a line; or, where that hides
 a step, the reference `checks/mistakes/EXERCISE.py`, which spells it out. `python -m course_lib.staff.mistakes EXERCISE`
-prints it. Neighbouring `-` lines are one place, and have to stand there exactly once. `#` begins a comment line.
+prints it. Neighbouring `-` lines are one place, and have to stand there exactly once; new lines are indented as the
+first of them is, relative to each other as they are written here. `#` begins a comment line.
 """
 
 import ast
@@ -96,9 +97,24 @@ def mistakes_of(lesson, answer):
 
 def in_code(exercises):
     """The mistakes of a lesson's exercises as `NN.json`: complete, and coded so that nobody reads one by accident."""
-    rows = {e.name: [[m.name, m.says, base64.b64encode(m.source.encode()).decode()]
-                     for m in e.mistakes if not isinstance(m, ByHand)] for e in exercises}
+    right = {e.name: e.verified for e in exercises}
+
+    def coded(mistake, answer):
+        source = "\n\n".join([*map(plain_source, _run_on(mistake.source, answer, right)), mistake.source])
+        return [mistake.name, mistake.says, base64.b64encode(source.encode()).decode()]
+
+    rows = {e.name: [coded(m, e.verified) for m in e.mistakes if not isinstance(m, ByHand)] for e in exercises}
     return json.dumps(rows, indent=1, sort_keys=True) + "\n"
+
+
+def _run_on(source, answer, right):
+    """The right answers of the same module that a source names, and what these name, the innermost first."""
+    found = []
+    for name in sorted({n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)} & right.keys()):
+        other = right[name]
+        if other is not answer and other.__module__ == answer.__module__:
+            found += [*_run_on(plain_source(other), other, right), other]
+    return list(dict.fromkeys(found))
 
 
 def parts(lesson):
@@ -177,7 +193,7 @@ def _written(path, before, head, *lines):
     """One mistake out of its lines."""
     number, name = head
     where = f"{_at(path, number)}: {name}"
-    if not re.fullmatch(r"[a-z]\w*", name):
+    if not re.fullmatch(r"[A-Za-z]\w*", name):
         raise MistakesError(f"{where}: a mistake's name is written like_this, alone on its line")
     if any(other.name == name for other in before):
         raise MistakesError(f"{where}: this exercise has a mistake of that name already")
