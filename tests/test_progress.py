@@ -99,8 +99,18 @@ def test_hints_come_when_the_same_mistake_comes_twice_one_more_each_time():
     """The answer given away at the first slip, or never a hint."""
     no_scale = next(m for m in EXERCISES["self_attention"].mistakes if m.name == "no-scale").answer
     numbers = [check(no_scale, "self_attention").message.count("Hint") for _ in range(5)]
-    assert numbers == [0, 1, 2, 3, 3]
+    assert numbers == [0, 1, 2, 3, 4], "the step about this very cause, where to read again, and the lesson's own"
     assert "Hint" not in check(lambda *_: None, "self_attention").message, "another mistake begins anew"
+
+
+@pytest.mark.parametrize(("name", "mistake", "speaks_of"), [
+    ("scaled_dot_product_attention", "turns-all-axes", "key.T"), ("beam_search", "greedy-instead", "beam_size"),
+    ("patchify", "p-is-the-number-of-patches", "H/p patches"), ("cross_attention", "scales-the-weights", "Look again")])
+def test_the_first_hint_is_about_the_cause_that_was_named(name, mistake, speaks_of):
+    """A mask after the softmax, shown twice, brought a hint about `key.T`."""
+    cause = next(m.says for m in EXERCISES[name].mistakes if m.name == mistake)
+    first, *others = hints(EXERCISES[name], cause)
+    assert speaks_of in first and set(hints(EXERCISES[name])) <= {first, *others}
 
 
 def test_no_lesson_at_hand_means_no_hints(tmp_path, monkeypatch):

@@ -1,0 +1,191 @@
+"""A card says what is true of an answer that no mistake fits, and says first what helps most."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib import attention, check, decoding
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine import judging
+from course_lib.checks.engine.asking import Call, Reply, ask
+from course_lib.checks.engine.comparing import alike, compare
+from course_lib.checks.engine.diagnosing import property_holds
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.notebook.card import as_html
+
+
+def attend(query, key, value, mask=None, drop=0.0, scale=None):
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return F.dropout(scores.softmax(-1), drop) @ value
+
+
+def test_an_answer_in_which_chance_is_at_work_is_told_so():
+    """Dropout that stays on was told that the order of the keys changes the result."""
+    result = check(lambda q, k, v, mask=None: attend(q, k, v, mask, drop=0.3), "scaled_dot_product_attention")
+    assert result.mistake == "changes-by-chance"
+    assert "Asked the same question three times, it gave three answers" in result.message
+    assert "order" not in result.message.split("Example")[0]
+
+
+def test_an_answer_that_is_wrong_the_same_way_each_time_is_not_told_of_chance():
+    """Whoever uses no randomness and is told of dropout looks for it in vain."""
+    assert "three times" not in check(lambda q, k, v, mask=None: attend(q, k, v, mask, scale=0.37),
+                                      "scaled_dot_product_attention").message
+
+
+def nearly_unscaled(query, inputs):
+    """No scale; and where there are as many inputs as numbers in each, something else as well."""
+    besides = 0.01 * inputs[:, 0] if len(inputs) == len(query) else 0.0
+    return F.softmax(inputs @ query + besides, 0) @ inputs
+
+
+def test_the_closest_mistake_is_told_with_how_close_it_is():
+    """Nothing said of an answer that does in nine calls of ten what a known mistake does."""
+    verdict = judge(EXERCISES["scaled_dot_product_attention_single"], nearly_unscaled)
+    assert not verdict.mistakes and verdict.closest.mistake.name == "no-scale" == verdict.mistake
+    assert 3 <= verdict.closest.same < verdict.closest.wrong
+    message = check(nearly_unscaled, "scaled_dot_product_attention_single").message
+    assert re.search(r"Closest mistake +\d+ of your \d+ wrong results are those of this mistake. The scores were",
+                     message)
+
+
+def test_nothing_is_closest_to_an_answer_that_is_nothing_like_it():
+    """A name for everything, true or not."""
+    assert judge(EXERCISES["scaled_dot_product_attention_single"],
+                 lambda q, x: (x * q.cos()).sum(0)).mistake is None
+
+
+def test_masked_and_unmasked_calls_are_told_apart_by_which_arguments_they_have():
+    """`mask=None` handed over counted as a mask, and a mistake with masks alone had no name."""
+    given = [judging._given(Call(args)) for args in ((1, 2), (1, 2, None), (1, 2, 3), (1, None, 3))]
+    assert given == [(0, 1), (0, 1), (0, 1, 2), (0, 2)]
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "scaled_dot_product_attention", "reweight", "sinusoidal_positions"])
+def test_nan_breaks_no_property(name):
+    """An answer accused of four things because of 0 / 0."""
+    def nothing_but_nan(*args):
+        shape = EXERCISES[name].verified(*args)
+        return torch.full(shape.shape, float("nan"))
+
+    for _, holds, *_ in EXERCISES[name].properties:
+        assert property_holds(holds, EXERCISES[name], nothing_but_nan, 0, ask)
+    assert judge(EXERCISES[name], nothing_but_nan).status == "wrong"
+
+
+def test_an_error_in_a_decorated_function_is_found_in_the_learner_s_line():
+    """The line of torch's own `no_grad`, which nobody wrote."""
+    @torch.no_grad()
+    def greedy_decode(model, src, bos_id, eos_id, max_len, pad_id=0):
+        return src.no_such_thing
+
+    assert "in line" in check(greedy_decode).message and "`return src.no_such_thing`" in check(greedy_decode).message
+    assert decoding.greedy_decode is not greedy_decode
+
+
+def test_a_changed_argument_is_told_beside_a_wrong_value():
+    """A learner who mends the value, and only then hears that the argument was changed all along."""
+    def writes_and_is_wrong(weights, x):
+        x *= 2
+        return weights @ x
+
+    message = check(writes_and_is_wrong, "weighted_sum").message
+    assert "expected" in message and "changed its argument `x`" in message
+
+
+def test_of_gradients_the_missing_one_is_told_first():
+    """A wrong gradient of the query was shown, and that none reaches the keys was not."""
+    call = Call((torch.ones(2), torch.ones(2)), gradients=True)
+    true = ask(lambda a, b: (a * b).sum().exp(), call)
+    reply = ask(lambda a, b: (a.detach() * 0.5 + a * 0.5) @ b.detach() * 0 + (a * 0.5 + 0.5).prod().exp() * 0
+                + true.outputs[0] + 0 * a.sum(), call)
+    assert "No gradient reaches {1}" in compare(true, reply, call).says
+
+
+class RemembersItsMask(attention.MultiHeadAttention):
+    """Keeps the first mask of each shape."""
+
+    def forward(self, query, key, value, mask=None):
+        self.masks = getattr(self, "masks", {})
+        mask = mask if mask is None else self.masks.setdefault(mask.shape, mask)
+        return super().forward(query, key, value, mask)
+
+
+class KeepsTheLastMask(attention.MultiHeadAttention):
+    """Uses the last mask where none is given."""
+
+    last = None
+
+    def forward(self, query, key, value, mask=None):
+        self.last = self.last if mask is None else mask
+        fits = self.last is not None and self.last.shape[-2:] in ((query.shape[1], key.shape[1]), (1, key.shape[1]))
+        return super().forward(query, key, value, self.last if fits else None)
+
+
+@pytest.mark.parametrize("keeps", [RemembersItsMask, KeepsTheLastMask])
+def test_what_a_module_keeps_of_an_argument_is_found(keeps):
+    """A cache with the shape as its key is right until the second batch."""
+    result = check(keeps, "MultiHeadAttention")
+    assert result.mistake == "keeps-state" and "what did it keep of them?" in result.message
+
+
+def test_a_function_that_keeps_its_first_mask_is_found():
+    """The same, in a dict at module level."""
+    kept = {}
+
+    def cached(query, key, value, mask=None):
+        mask = mask if mask is None else kept.setdefault((mask.shape, query.shape, key.shape), mask)
+        return attend(query, key, value, mask)
+
+    result = check(cached, "scaled_dot_product_attention")
+    assert not result.passed
+
+
+def test_expected_and_got_are_told_apart_by_as_many_digits_as_it_takes():
+    """Two equal lines, and the sentence that they differ."""
+    message = check(lambda w, x: (w @ x) * (1 + 3e-4), "weighted_sum").message
+    expected, got = (re.search(rf"{label} +(.+?)   \(", message)[1] for label in ("Expected", "Got"))
+    assert expected != got
+
+
+def test_of_a_large_result_the_place_of_the_difference_is_shown():
+    """The first four numbers, all of them right."""
+    def wrong_at_the_end(n, d):
+        table = EXERCISES["sinusoidal_positions"].verified(n, d).clone()
+        table[-1, -1] += 1 if n * d > 30 else 0
+        return table
+
+    message = check(wrong_at_the_end, "sinusoidal_positions").message
+    expected, got = (re.search(rf"{label} +(.+)", message)[1] for label in ("Expected", "Got"))
+    assert expected != got and " at [" in expected
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    (("RuntimeError", "mat1 and mat2 shapes cannot be multiplied"), ("RuntimeError", "The size of tensor a"), True),
+    (("AttributeError", "'NoneType' object has no attribute 'reshape'"),
+     ("AttributeError", "'NoneType' object has no attribute 'view'"), True),
+    (("AttributeError", "'NoneType' object has no attribute 'reshape'"),
+     ("AttributeError", "'Tensor' object has no attribute 'shapes'"), False)])
+def test_what_an_error_is_about(one, other, same):
+    """An attribute named `reshape` was taken for a matter of shapes."""
+    assert alike(Reply(error=one), Reply(error=other)) is same
+
+
+def test_the_cause_stands_below_the_headline_and_the_exercise_is_folded():
+    """A card whose first three lines say what the learner knows already."""
+    result = check(lambda q, x: F.softmax(x @ q, 0) @ x, "scaled_dot_product_attention_single")
+    labels = [label for label, _ in result.rows]
+    assert labels[1] == "Likely cause" and labels.index("Example") < labels.index("Expected") < labels.index("Asked")
+    html = as_html(result.rows, result.status)
+    assert html.index("Likely cause") < html.index("<details>") < html.index("Asked")
+    assert "<mark><b>0.8808</b></mark>" in html and "<mark>" not in result.message
+    assert "Allowed" not in labels, "what is far off is not a matter of tolerance"
+
+
+def test_the_tolerance_is_told_where_it_matters():
+    """A learner who is off by a rounding wants to know how many are allowed."""
+    assert "Allowed" in check(lambda w, x: (w @ x) * (1 + 1e-4), "weighted_sum").message
