@@ -1,4 +1,4 @@
-"""Long trainings, on one process or on many, that a kill does not set back: python -m course_lib.training."""
+"""Long trainings, on one process or on many, that a kill does not set back: python -m course_lib.long_runs."""
 
 import argparse
 import os
@@ -143,7 +143,7 @@ def main(arguments=None):
         run(model, losses_of, batch_of, optimizer, schedule, options.steps, options.folder / f"{options.task}.pt",
             options.save_every, options.seed)
     except (ValueError, OSError) as error:
-        print(f"course_lib.training: {error}", file=sys.stderr)
+        print(f"course_lib.long_runs: {error}", file=sys.stderr)
         return 1
     finally:
         if dist.is_initialized():
@@ -152,9 +152,9 @@ def main(arguments=None):
 
 
 def _options(arguments):
-    parser = argparse.ArgumentParser(prog="python -m course_lib.training", description=(
+    parser = argparse.ArgumentParser(prog="python -m course_lib.long_runs", description=(
         "Train a model of the course. Call it again, and a run that was stopped goes on. With several processes: "
-        "torchrun --nproc-per-node=N -m course_lib.training ..."))
+        "torchrun --nproc-per-node=N -m course_lib.long_runs ..."))
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--folder", type=Path, default=Path("runs"), help="where the state is saved (default: runs)")
     parser.add_argument("--steps", type=int, default=1000)
@@ -164,3 +164,7 @@ def _options(arguments):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save-every", type=int, default=100, metavar="STEPS")
     return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

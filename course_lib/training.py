@@ -63,11 +63,3 @@ class shuffled:
             order = torch.randperm(len(self.tensors[0]), generator=generator)
             for rows in order.split(self.batch_size)[: len(order) // self.batch_size]:
                 yield tuple(t[rows] for t in self.tensors)
-
-
-if __name__ == "__main__":
-    import sys
-
-    from course_lib.long_runs import main
-
-    sys.exit(main())

@@ -144,6 +144,7 @@ class LongTransformer(Transformer):
         x = table(ids) * self.d_model**0.5  # (B, T, d_model)
         return self.dropout(x + kept_positions(ids.shape[1], self.d_model, x.dtype, x.device))
 
+    # Transformer.forward over again but for its masks: that one is an exercise, which a learner writes in one piece.
     def forward(self, src, tgt):
         """As in Transformer; the decoder looks back without being told, and is told only what padding is.
 

@@ -17,7 +17,7 @@ from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.diagnosing import property_holds
-from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.judging import _broken_statistics, judge
 from tests.right_answers import RIGHT_ANSWERS
 from tests.right_answers.lesson_06 import Packed
 from tests.table_of_checks import row
@@ -74,9 +74,23 @@ def test_no_seed_changes_a_verdict(name):
 @pytest.mark.parametrize("name", EXERCISES)
 def test_properties_hold_for_right_answers(name):
     """A property that a right answer breaks would accuse a wrong one of the wrong thing."""
-    for _, holds in EXERCISES[name].properties:
+    for _, holds, *_ in EXERCISES[name].properties:
         for seed in range(20):
             assert property_holds(holds, EXERCISES[name], EXERCISES[name].verified, seed, ask)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_property_is_broken_by_a_mistake(name):
+    """A sentence that no answer can ever get: of the properties that large values stay finite, none could fail."""
+    exercise = EXERCISES[name]
+    for says, holds, *_ in exercise.properties:
+        assert any(all(not property_holds(holds, exercise, mistake.answer, seed, ask) for seed in range(3))
+                   for mistake in exercise.mistakes), says
+    drawn = [m for m in exercise.mistakes * bool(exercise.statistics)
+             if judge(exercise, m.answer).failure.kind == "statistics"]
+    broken = {says for mistake in drawn for says in set.intersection(
+        *(set(_broken_statistics(exercise, mistake.answer, seed, ask)) for seed in range(3)))}
+    assert [says for says, _ in exercise.statistics if says not in broken] == []
 
 
 def attend(q, x):
@@ -404,3 +418,19 @@ def test_where_no_mistake_and_no_property_fits_the_numbers_themselves_are_descri
     """A card that says no more than that it is wrong."""
     monkeypatch.setitem(EXERCISES, name, replace(EXERCISES[name], properties=()))
     assert words in check(answer, name).message
+
+
+@pytest.mark.parametrize(("wrong_with_a_mask", "seen"), [(False, ["one", "two"]), (True, ["of a mask", "one"])])
+def test_of_several_broken_properties_two_are_told_and_those_about_an_argument_only_where_it_is_given(
+        wrong_with_a_mask, seen, monkeypatch):
+    """Four accusations for one error, two of them about masks where there is none."""
+    name, never = "scaled_dot_product_attention", lambda output, generator: False
+    exercise = replace(EXERCISES[name], properties=(("of a mask", never, "mask"), ("one", never), ("two", never),
+                                                    ("three", never)))
+    monkeypatch.setitem(EXERCISES, name, exercise)
+
+    def answer(query, key, value, mask=None):
+        right = exercise.verified(query, key, value, mask)
+        return right + 0.1 * query.sum() if (mask is not None) is wrong_with_a_mask else right
+
+    assert list(judge(exercise, answer).seen) == seen

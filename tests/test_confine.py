@@ -20,6 +20,7 @@ from course_lib.staff.grade import confine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel of Linux")
 
+PACKAGE = Path(confine.__file__).parent
 REFUSED = {"EPERM", "EACCES", "ENOENT", "EROFS", "ESRCH"}
 
 # A template: imports torch, says so, then runs each line's code in a confined child and says how that ended.
@@ -66,7 +67,7 @@ for line in lines:
             say(raised=repr(error))
         os._exit(0)
     say(status=os.waitpid(child, 0)[1])
-""".replace("MEMORY", str(512 * confine.MIB))
+""".replace("MEMORY", str(512 * confine.child.MIB))
 
 
 class Template:
@@ -77,7 +78,7 @@ class Template:
         self.hidden = self.readable / "hidden"
         for path in (self.scratch, self.hidden):
             path.mkdir(parents=True)
-        shutil.copy(confine.__file__, self.readable / "confine.py")
+        shutil.copytree(PACKAGE, self.readable / "confine", ignore=shutil.ignore_patterns("__pycache__"))
         (self.readable / "template.py").write_text(TEMPLATE)
         (self.hidden / "answer.txt").write_text("42")
         self.ours, theirs = socket.socketpair()
@@ -112,7 +113,7 @@ class Template:
 
 @pytest.fixture(scope="module", params=["A", "B"])
 def template(request, tmp_path_factory):
-    if not confine._holds(request.param):
+    if not confine.probing.holds(request.param):
         pytest.skip(f"level {request.param} cannot be enforced here")
     made = Template(request.param, tmp_path_factory.mktemp("level" + request.param))
     yield made
@@ -185,8 +186,8 @@ def test_a_disk_cannot_be_filled_by_one_file(template):
     """One submission filled the disk of the machine."""
     code = f"""
 file = open(scratch + "/big", "wb")
-result = [outcome(file.truncate, {confine.FILE_SIZE} + 1)]
-file.seek({confine.FILE_SIZE})
+result = [outcome(file.truncate, {confine.child.FILE_SIZE} + 1)]
+file.seek({confine.child.FILE_SIZE})
 result.append(outcome(lambda: (file.write(b"x"), file.flush())))
 """
     assert template.run(code, scratch=str(template.scratch)) == ["EFBIG", "EFBIG"]
@@ -275,8 +276,8 @@ for pid in (other, os.getppid()):
 
 def test_no_call_on_the_list_gets_past_the_filter(template):
     """A typing mistake in the table of system calls left one of them open."""
-    column = confine.ARCHITECTURES[platform.machine()][1]
-    numbers = [entry.split()[1 + column] for entry in confine.DENIED.replace("\n", " ").split(",")
+    column = confine.system_calls.ARCHITECTURES[platform.machine()][1]
+    numbers = [entry.split()[1 + column] for entry in confine.system_calls.DENIED.replace("\n", " ").split(",")
                if entry.split()[0] not in ("fork", "vfork")]
     numbers = [int(n) for n in numbers if n != "-"]
     outcomes = template.run("result = [call(n, 0, 0, 0, 0, 0, 0) for n in numbers]", numbers=numbers)
@@ -308,7 +309,7 @@ ctypes.CDLL(None).capget(struct.pack("=Ii", 0x20080522, 0), data)
 result = struct.unpack("=6I", data.raw)
 """
     effective, permitted, inheritable, *high = template.run(code)
-    harmless = confine._DAC_OVERRIDE | confine._DAC_READ_SEARCH
+    harmless = confine.identity.DAC_OVERRIDE | confine.identity.DAC_READ_SEARCH
     assert (effective | permitted) & ~harmless == 0 and inheritable == 0 and high == [0, 0, 0]
 
 
@@ -345,7 +346,7 @@ result = count
     started = []
     beside = threading.Timer(0.1, lambda: started.append(subprocess.run(["true"]).returncode))
     beside.start()
-    assert 1 <= template.run(code) <= 8 * confine.THREADS
+    assert 1 <= template.run(code) <= 8 * confine.child.THREADS
     beside.join()
     assert started == [0]
     assert template.run("import threading; t = threading.Thread(target=print); t.start(); t.join(); result = 1") == 1
@@ -362,7 +363,7 @@ result = [outcome(hoard), len(kept)]
 """
     for _ in range(2):
         error, count = template.run(code)
-        assert error == "EMFILE" and 10 < count <= confine.OPEN_FILES
+        assert error == "EMFILE" and 10 < count <= confine.child.OPEN_FILES
 
 
 # Honest work
@@ -423,16 +424,16 @@ def test_the_level_is_found_by_trying_also_without_root(tmp_path):
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o755)
-        shutil.copy(confine.__file__, folder / "confine.py")
+        shutil.copytree(PACKAGE, folder / "confine", ignore=shutil.ignore_patterns("__pycache__"))
         python = next((p for p in (sys.executable, "/usr/bin/python3") if _runs_as_nobody(p)), None)
         if python is None:
             pytest.skip("no python that an unprivileged user can run")
         code = f"import sys; sys.path.insert(0, {str(folder)!r}); import confine\n"
-        code += "print(confine.probe(), confine._holds('B'))"
+        code += "print(confine.probe(), confine.probing.holds('B'))"
         done = subprocess.run([python, "-c", code], user=65534, group=65534, extra_groups=[], cwd="/",
                               capture_output=True, text=True)
         level, holds = done.stdout.split()
-        assert level in confine.LEVELS and holds == str(confine._holds("B")), done.stderr
+        assert level in confine.LEVELS and holds == str(confine.probing.holds("B")), done.stderr
     finally:
         shutil.rmtree(folder)
 
@@ -449,14 +450,14 @@ def _runs_as_nobody(python):
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_an_older_landlock_is_enough(version, tmp_path):
     """What only newer kernels' Landlock refuses (truncation, TCP, signals) was open on an older one."""
-    if confine.landlock_version() < version or not confine._holds("B"):
+    if confine.landlock.version() < version or not confine.probing.holds("B"):
         pytest.skip("this kernel has no such Landlock")
     (tmp_path / "canary").write_text("here")
     code = ("import sys; sys.path.insert(0, sys.argv[1]); import confine\n"
-            f"confine.landlock_version = lambda: {version}\n"
-            "sys.exit(confine._trial('B', sys.argv[2], sys.argv[3]))")
+            f"confine.landlock.version = lambda: {version}\n"
+            "sys.exit(confine.probing.trial('B', sys.argv[2], sys.argv[3]))")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        command = [sys.executable, "-c", code, os.path.dirname(confine.__file__), str(tmp_path / "canary"),
+        command = [sys.executable, "-c", code, str(PACKAGE.parent), str(tmp_path / "canary"),
                    str(server.getsockname()[1])]
         assert subprocess.run(command).returncode == 0
     assert (tmp_path / "canary").read_text() == "here"
@@ -464,30 +465,30 @@ def test_an_older_landlock_is_enough(version, tmp_path):
 
 def test_without_landlock_the_level_is_c_and_a_sentence_says_what_to_do(monkeypatch):
     """On a kernel without Landlock the grader ended in a traceback, or graded without a sandbox and did not say so."""
-    monkeypatch.setattr(confine, "landlock_version", lambda: 0)
+    monkeypatch.setattr(confine.landlock, "version", lambda: 0)
     with pytest.raises(OSError, match="Landlock"):
         confine.prepare("B")
-    monkeypatch.setattr(confine, "_holds", lambda level: False)
+    monkeypatch.setattr(confine.probing, "holds", lambda level: False)
     assert confine.probe() == "C"
     assert confine.missing("C").endswith(".") and confine.missing("A") == ""
 
 
 @pytest.mark.parametrize("open_door", [
     "",
-    "Confinement.apply = lambda self, memory: None",
-    "_install = lambda *_: None",
-    "_ruleset = lambda _: confine._checked('landlock_create_ruleset', bytes([1] + 7 * [0]), 8, 0)",
-    "_limit = lambda *_: None",
+    "child.Confinement.apply = lambda self, memory: None",
+    "seccomp.install = lambda *_: None",
+    "landlock.open_ruleset = lambda _: confine.landlock.call('landlock_create_ruleset', bytes([1] + 7 * [0]), 8, 0)",
+    "child._limit = lambda *_: None",
 ])
 def test_a_trial_that_is_not_confined_does_not_hold(open_door, monkeypatch):
     """The probe said a level holds where one of its parts did nothing."""
-    if not confine._holds("B"):
+    if not confine.probing.holds("B"):
         pytest.skip("level B cannot be enforced here")
-    code = (f"import sys; sys.path.insert(0, {os.path.dirname(confine.__file__)!r}); import confine\n"
+    code = (f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import confine\n"
             f"{open_door and 'confine.' + open_door}\n"
-            "if confine._trial(*sys.argv[1:]) == 0: print('held')")
-    monkeypatch.setattr(confine, "wrapped", lambda command, *_: [sys.executable, "-c", code, *command[4:]])
-    assert confine._holds("B") == (open_door == "")
+            "if confine.probing.trial(*sys.argv[1:]) == 0: print('held')")
+    monkeypatch.setattr(confine.probing, "wrapped", lambda command, *_: [sys.executable, "-c", code, *command[6:]])
+    assert confine.probing.holds("B") == (open_door == "")
 
 
 def test_level_c_limits_memory_and_says_no_more():
@@ -496,20 +497,20 @@ def test_level_c_limits_memory_and_says_no_more():
             "confine.confine('C', [], '', 2**28)\n"
             "open(sys.argv[2]).close()\n"
             "try: bytearray(2**29)\nexcept MemoryError: print('MemoryError')")
-    command = [sys.executable, "-c", code, os.path.dirname(confine.__file__), __file__]
+    command = [sys.executable, "-c", code, str(PACKAGE.parent), __file__]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "MemoryError\n"
 
 
 def test_without_a_scratch_folder_there_is_still_a_temporary_folder_to_name():
     """torch.optim asks where temporary files go; nowhere could be written, so that no one could train."""
-    if not confine._holds("B"):
+    if not confine.probing.holds("B"):
         pytest.skip("level B cannot be enforced here")
     code = ("import sys; sys.path.insert(0, sys.argv[1]); import confine, tempfile\n"
             "confine.confine('B', [], '', 2**28)\n"
             "open('/proc/cpuinfo').close()\n"
             "print(tempfile.gettempdir())\n"
             "try: tempfile.TemporaryFile()\nexcept PermissionError: print('refused')")
-    command = [sys.executable, "-c", code, os.path.dirname(confine.__file__)]
+    command = [sys.executable, "-c", code, str(PACKAGE.parent)]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "/tmp\nrefused\n"
 
 
@@ -517,7 +518,7 @@ def test_an_undumpable_process_is_closed_to_others_of_the_same_user():
     """A student's process read the judge's memory under /proc."""
     code = ("import sys; sys.path.insert(0, sys.argv[1]); import confine, ctypes; confine.undumpable()\n"
             "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))")
-    command = [sys.executable, "-c", code, os.path.dirname(confine.__file__)]
+    command = [sys.executable, "-c", code, str(PACKAGE.parent)]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "0\n"
 
 
@@ -525,8 +526,8 @@ def test_an_undumpable_process_is_closed_to_others_of_the_same_user():
 def test_the_filter_of_each_architecture_says_what_it_should(machine, monkeypatch):
     """On the architecture nobody here runs, a jump was off by one and all was allowed."""
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    architecture, column = confine.ARCHITECTURES[machine]
-    code, own_pid_at = confine._filter()
+    architecture, column = confine.system_calls.ARCHITECTURES[machine]
+    code, own_pid_at = confine.seccomp.program()
     steps = [list(step) for step in struct.iter_unpack("=HBBI", code)]
     for offset in own_pid_at:
         steps[offset // 8][3] = 77
@@ -548,7 +549,7 @@ def test_the_filter_of_each_architecture_says_what_it_should(machine, monkeypatc
     assert verdict(setpriority, 0, 0, 5) == verdict(setpriority, 0, 77, 5) == "allow"
     assert verdict(setpriority, 2, 0, 5) == verdict(setpriority, 0, 78, 5) == "EPERM"
     assert verdict(435) == verdict(450) == verdict(0x40000000) == "ENOSYS"
-    for entry in confine.DENIED.replace("\n", " ").split(","):
+    for entry in confine.system_calls.DENIED.replace("\n", " ").split(","):
         number = entry.split()[1 + column]
         assert number == "-" or verdict(int(number)) == "EPERM", entry
 

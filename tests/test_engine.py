@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.checks import EXERCISES
+from course_lib.checks import EXERCISES, suspects
 from course_lib.checks.engine.asking import Call, ask
 from course_lib.checks.engine.exercise import Exercise, questions
 from course_lib.checks.engine.judging import judge
@@ -66,7 +66,7 @@ def with_dropout(generator):
 
 
 EXERCISE = Exercise(
-    name="FeedForward", lesson="08", asked="", verified=FeedForward, oracle=by_hand, examples=(),
+    name="FeedForward", lesson="none", asked="", verified=FeedForward, oracle=by_hand, examples=(),
     sizes=((3, 5), (5, 3), (4, 4), (1, 1)), make=make, build=lambda d_model, d_ff: (d_model, d_ff),
     by_hand=(no_relu, dropout_always_on, dropout_forgotten), calls=with_dropout)
 
@@ -183,6 +183,15 @@ def test_a_none_beside_a_tensor_is_a_reply():
     reply = ask(lambda: (torch.ones(2), None), Call(()))
     assert reply.form == "a tuple of a tensor and None" and torch.equal(reply.outputs[0], torch.ones(2))
     assert ask(lambda: (None, None), Call(())).outputs == ()
+
+
+@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean"])
+def test_a_card_names_no_letter_that_the_learner_does_not_have(name):
+    """A card that speaks of implementation I where the learner has five, A to E."""
+    own = {str(suspect) for suspect in suspects(name)}
+    assert own == {f"implementation {letter}" for letter in "ABCDE"}
+    asked = {str(call.args[0]) for call in questions(EXERCISES[name])}
+    assert asked == own | {"an implementation without a letter"}
 
 
 def draw(p):

@@ -169,7 +169,7 @@ CASES = {
     "raises half a letter": (inside(r"raise ValueError('\ud800 \x00 \x1b[31m')"), "error"),
     "a cell raises half a letter": (r"raise type('\x1b', (Exception,), {})('\ud800')" + "\n" + REWEIGHT, "error"),
     "a type with a strange name": (r"reweight = type('=1\n\x1b[31m' + 'x' * 10**6, (), {})()", "fail"),
-    "a strange tensor": (inside("", "return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)"), "error"),
+    "a strange tensor": (inside("", "return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)"), "fail"),
     "many dimensions": (inside("", "return x.reshape((1,) * 30 + tuple(x.shape))"), "error"),
     "takes the builtins": (["import builtins\nbuiltins.set = builtins.isinstance = None", REWEIGHT], "pass"),
     "empties the modules": (["sys.modules.clear()", REWEIGHT], "pass"),

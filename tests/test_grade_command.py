@@ -182,5 +182,5 @@ def test_a_grader_that_fails_on_one_answer_costs_that_verdict_and_says_so(monkey
     student = marking._Student(marking.Marker(None, ("reweight",), 1, "B"), [], [])
     monkeypatch.setattr(student, "places", lambda *_: [(0, "function")])
     monkeypatch.setattr(student, "judged", broken)
-    verdict = student.verdict("reweight", ())
-    assert verdict.verdict == "error" and "The grader itself failed here" in verdict.reason
+    mark = student.mark("reweight", ())
+    assert mark.verdict == "error" and "The grader itself failed here" in mark.reason

@@ -11,7 +11,7 @@ import pytest
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade.markup import tag
 from course_lib.staff.grade.pages import file_name, write_pages
-from course_lib.staff.grade.tables import Mistake, one_line, settings
+from course_lib.staff.grade.tables import PolicyError, one_line, settings
 from tests.book_of_grades import SCOPE, book
 
 ATTACKS = ["</pre><script>alert(1)</script>", "</title></style><script>", "\"' onmouseover=alert(1) x='", "]]>",
@@ -148,13 +148,13 @@ def test_what_is_very_long_is_cut_with_a_note(tmp_path):
 
 def test_the_cohort_page_counts_each_misconception_among_those_who_answered(tmp_path):
     """Percentages of everybody, or of those who were wrong, make a misconception look rarer or more frequent."""
-    wrong = EXERCISES["reweight"].mistakes[0].answer
-    mistake = wrong.__name__.replace("_", "-")
-    people = {f"s{i:02}": {"reweight": {"verdict": "fail", "mistake": mistake} if i < 4 else "pass"} for i in range(10)}
+    mistake = EXERCISES["reweight"].mistakes[0]
+    made = {"verdict": "fail", "mistake": mistake.name}
+    people = {f"s{i:02}": {"reweight": made if i < 4 else "pass"} for i in range(10)}
     index, _ = written(tmp_path, book(people | {"zoe": {}, "yan": {"reweight": "timeout"}, "x": {"problems": ["P."]}}))
     said = index.text()
-    assert f"36 % {mistake.replace('-', ' ')}" in said
-    assert " ".join(wrong.__doc__.split()).split(". ")[0].replace("`", "").rstrip(".") in said.replace("`", "")
+    assert f"36 % {mistake.name.replace('-', ' ')}" in said
+    assert mistake.says.split(". ")[0].replace("`", "").rstrip(".") in said.replace("`", "")
     assert "6 right, 4 wrong, 1 stopped, 1 missing, 1 unreadable" in said
     widths = [float(a["width"]) for a in index.all("rect")][:5]
     assert sum(widths) == pytest.approx(100, abs=.1) and widths[0] == pytest.approx(600 / 13, abs=.1)
@@ -232,7 +232,7 @@ def test_a_link_in_the_folder_is_not_followed(tmp_path):
     assert precious.read_text() == "mine" and not (out / "index.html").is_symlink()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "students").symlink_to(elsewhere)
-    with pytest.raises(Mistake, match="is a link"):
+    with pytest.raises(PolicyError, match="is a link"):
         write_pages(book({"ada": {}}), settings(), tmp_path / "other")
     assert os.listdir(elsewhere) == [precious.name]
 

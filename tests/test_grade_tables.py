@@ -7,7 +7,7 @@ import pytest
 
 from course_lib.staff.grade import tables
 from course_lib.staff.grade.tables import (
-    Mistake,
+    PolicyError,
     Row,
     difference,
     rows,
@@ -33,7 +33,7 @@ def toml(folder, text):
 
 
 def mistakes(folder, text):
-    with pytest.raises(Mistake) as caught:
+    with pytest.raises(PolicyError) as caught:
         toml(folder, text)
     return str(caught.value).splitlines()
 
@@ -191,7 +191,7 @@ def test_each_mistake_in_the_settings_is_one_sentence_with_its_key(tmp_path, tex
 def test_all_mistakes_in_the_settings_are_said_at_once(tmp_path):
     """Mending one only to be told of the next."""
     assert len(mistakes(tmp_path, "[points]\nx = 1\ny = 2\n[late]\ndays = -1\n")) == 3
-    with pytest.raises(Mistake, match="nowhere.toml cannot be read"):
+    with pytest.raises(PolicyError, match="nowhere.toml cannot be read"):
         settings(tmp_path / "nowhere.toml")
 
 
@@ -238,7 +238,7 @@ def test_scores_given_by_hand_are_columns_of_their_own_and_count(tmp_path):
 def test_a_score_that_cannot_be_taken_is_one_sentence_with_its_line(tmp_path, line, says):
     """A student misspelt in the instructor's file lost the points without a word."""
     chosen = toml(tmp_path, "[reflection]\nwhy = 2\n")
-    with pytest.raises(Mistake) as caught:
+    with pytest.raises(PolicyError) as caught:
         grades(tmp_path, book({"ada": {}, "bo": {}}), chosen, f"student,item,points\nbo,why,0\n{line}\n")
     assert str(caught.value).startswith(f"{tmp_path / 'manual.csv'}, line 3: ") and says in str(caught.value)
     assert "\n" not in str(caught.value) and not (tmp_path / "grades.csv").exists()
@@ -274,7 +274,7 @@ def test_a_table_is_there_whole_or_as_it_was(tmp_path, monkeypatch):
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["results.csv"]
     monkeypatch.undo()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(Mistake, match="folder cannot be written"):
+    with pytest.raises(PolicyError, match="folder cannot be written"):
         write_results(book({}), settings(), tmp_path / "folder")
 
 

@@ -14,10 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine.asking import ask
+from course_lib.checks.engine.comparing import compare
+from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.mistakes import ByHand, Mistake, plain_source
 from course_lib.staff import site, syllabus
 from course_lib.staff.lesson_text import lesson_stems
 from course_lib.staff.site import __main__ as command
-from course_lib.staff.site import api, building, first_page, lessons, links
+from course_lib.staff.site import api, building, first_page, lessons, links, misconceptions
 from course_lib.staff.site.page import REFERENCE, Page
 from course_lib.versions import VERSION
 
@@ -44,8 +49,9 @@ def built(tmp_path_factory):
     about = Page("docs/about.md", "# About\n\nRead [lesson 07](../lessons/07_masks.ipynb), [solved]"
                  "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). So $x_i^2$ for 3 $ "
                  "and 4$ and\n\n$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
-    index = Page("index.md", "# First\n\n" + first_page.lesson_map([first_page._facts(c) for c in chapters]) + "\n", ())
-    building.build([index, *chapters, about], folder)
+    drawn = first_page.lesson_map([first_page.facts_of(chapter) for chapter in chapters])
+    index = Page("index.md", f"# First\n\n{drawn}\n", ())
+    building.build([index, *chapters, *misconceptions.pages(chapters), about], folder)
     return folder
 
 
@@ -131,10 +137,11 @@ def test_equations_are_drawn_without_a_script_or_another_server(built):
 @needs_the_extra
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1400, 1100, 390])
-def test_everything_is_reached_and_opened_by_keyboard(built, browser, width):
+@pytest.mark.parametrize("name", ["lessons/07_masks", "misconceptions/02_self_attention_untrained"])
+def test_everything_is_reached_and_opened_by_keyboard(built, browser, name, width):
     """A menu, or an answer, for which one needs a mouse; a focus that walks through a menu that is shut."""
     page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((built / "lessons/07_masks.html").as_uri())
+    page.goto((built / f"{name}.html").as_uri())
     controls, reached, folds = page.evaluate(MARK_CONTROLS), [], 0
     for _ in range(3 * len(controls)):
         page.keyboard.press("Tab")
@@ -149,7 +156,8 @@ def test_everything_is_reached_and_opened_by_keyboard(built, browser, width):
             page.keyboard.press("Enter")
             folds += 1
     assert [controls[i] for i in range(len(controls)) if str(i) not in reached] == []
-    assert folds >= len(exercises_of("07_masks"))
+    wanted = exercises_of("07_masks") if name.startswith("lessons") else EXERCISES["reweight"].mistakes
+    assert folds >= len(wanted)
     for menu, name, narrow in ((".sidebar-drawer", "__navigation", 63), (".toc-drawer", "__toc", 82)):
         drawer = page.locator(menu)
         if width > narrow * 16:  # CSS counts widths in letters of 16 pixels
@@ -204,7 +212,7 @@ def test_links_to_other_sites_are_listed(built):
 
 def test_the_map_has_a_line_from_every_lesson_that_another_needs():
     """A map that forgets what a lesson needs."""
-    facts = [first_page._facts(page) for page in lessons.pages()]
+    facts = [first_page.facts_of(page) for page in lessons.pages()]
     drawn = first_page.lesson_map(facts)
     assert [fact["number"] for fact in facts] == [stem[:2] for stem in lesson_stems()]
     assert next(fact for fact in facts if fact["number"] == "09")["needs"] == ["06", "08"]
@@ -217,10 +225,129 @@ def test_the_first_page_is_the_readme_with_the_map_in_the_place_of_its_table():
     """A first page that says something else than the README, or a table too wide for a phone."""
     page = first_page.page(lessons.pages(STEMS))
     assert page.text.startswith("# Transformers from Version 0")
+    assert "](misconceptions/index.md)" in page.text
     assert 'class="lesson-map"' in page.text and "| lesson | minutes |" not in page.text
     for row in syllabus.concepts():
         taught = row["lesson"] in ("02", "07")
         assert (f"<li>{escape(row['concept'])}</li>" in page.text) == taught, row
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    """{exercise: {name of a mistake in words: its entry}} of the whole catalogue, and its pages."""
+    contents, *pages = misconceptions.pages(lessons.pages())
+    parts = [part for page in pages for part in re.split(r"^## ", page.text, flags=re.M)[1:]]
+    entries = {}
+    for part in parts:
+        head, *found = re.split(r"^### ", part, flags=re.M)
+        entries[head.split("`")[1]] = {entry.split("\n")[0]: entry for entry in found}
+        assert len(entries[head.split("`")[1]]) == len(found)
+    return entries, contents, pages
+
+
+def without_folds(text):
+    return re.sub(r"<details.*?</details>", "", text, flags=re.S)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_mistake_is_in_the_catalogue_with_its_example_and_its_edit(catalogue, name):
+    """A mistake that nobody can look up; an entry that shows nothing."""
+    entries, contents, _ = catalogue
+    exercise = EXERCISES[name]
+    assert list(entries[name]) == [m.name.replace("-", " ") for m in exercise.mistakes]
+    for mistake, entry in zip(exercise.mistakes, entries[name].values(), strict=True):
+        assert mistake.says.replace("`", "").replace("*", "") in text_of(entry).replace("*", "")
+        rows = dict(re.findall(r"<dt>(.+?)</dt><dd>(.+?)</dd>", entry, re.S))
+        assert rows["Example"].strip() and (rows.keys() >= {"Expected", "Got"} or "What failed" in rows), mistake
+        assert rows.get("Expected") != rows.get("Got") or "What failed" in rows, mistake
+        assert re.search(r"```diff\n[^`]*^[-+] [^`]*```", entry, re.M), mistake
+        assert f".html#{misconceptions.anchor(exercise, mistake)}\"" in contents.text
+
+
+def test_the_catalogue_hands_nobody_an_answer_at_first_sight(catalogue):
+    """A line of the answer in an error's words, or beside an example, for all to see."""
+    for name, entries in catalogue[0].items():
+        seen = " ".join(text_of(without_folds("".join(entries.values()))).split())
+        lines = {line.strip() for line in plain_source(EXERCISES[name].verified).splitlines()}
+        lines = {line for line in lines if re.match(r"return |.* = ", line) and len(line) > 24}
+        assert [line for line in lines if line in seen] == []
+
+
+def test_an_entry_shows_what_the_card_shows(catalogue):
+    """Other numbers in the catalogue than on the card of one who made the mistake: README has that card."""
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    exercise = EXERCISES["scaled_dot_product_attention_single"]
+    rows = misconceptions.example(exercise, next(m for m in exercise.mistakes if m.name == "no-scale"))
+    assert [label for label, _ in rows] == ["Example", "Expected", "Got"]
+    assert " ".join(f"{label} {text}" for label, text in rows).split() == re.search(
+        r"Example query.*?(?= What failed)", readme)[0].split()
+
+
+@pytest.mark.parametrize("name", ["soft_max_pool", "layer_norm", "binary_positions"])
+def test_no_smaller_question_would_show_a_mistake(name):
+    """Forty numbers, where two would do."""
+    exercise = EXERCISES[name]
+    for mistake in exercise.mistakes:
+        chosen = misconceptions.shown(exercise, mistake).call
+        failing = [c for c in questions(exercise) if compare(truth(exercise, c), ask(mistake.answer, c), c)]
+        made_for_it = [c for c in failing if c in questions(exercise)[:len(exercise.examples)]]
+        plain = [c for c in failing if not c.special] or failing
+        assert chosen is made_for_it[0] if made_for_it else size(chosen) == min(map(size, plain))
+
+
+def size(call):
+    return sum(a.numel() for a in call.args if hasattr(a, "numel"))
+
+
+def test_a_mistake_that_no_question_shows_is_refused():
+    """An entry without an example."""
+    exercise = EXERCISES["reweight"]
+    none = Mistake("none", "Nothing.", exercise.verified, lambda: plain_source(exercise.verified))
+    with pytest.raises(site.SiteError, match=r"^course_lib/checks/mistakes/02\.diff: reweight accepts none$"):
+        misconceptions.shown(exercise, none)
+
+
+def reweight(x):
+    """Each row alone."""
+    return x.clone()
+
+
+def test_where_a_mistake_was_seen_is_linked_and_markdown_reads_nothing_into_it():
+    """An address nobody can follow; a `*` of a formula that makes half an entry slanted."""
+    exercise = EXERCISES["reweight"]
+    found = Mistake("found", "It took a * b * c, and `x[*]`, *not* 2**d < 3.", exercise.verified,
+                    lambda: plain_source(reweight), "https://example.org/issues/1?a=1&b=2")
+    entry = misconceptions._entry(exercise, found)
+    assert '<a href="https://example.org/issues/1?a=1&amp;b=2">example.org/issues/1?a=1&amp;b=2</a>' in entry
+    assert "<p>It took a * b * c, and <code>x[*]</code>, <em>not</em> 2**d &lt; 3.</p>" in entry
+    by_hand = misconceptions.edit(exercise, ByHand(reweight))
+    assert by_hand == misconceptions.edit(exercise, found) and "\n+     return x.clone()" in by_hand
+
+
+def test_the_catalogue_s_headings_and_anchors_are_in_order(catalogue):
+    """Two entries with one address; a heading that a screen reader jumps over."""
+    _, contents, pages = catalogue
+    for page in pages:
+        exercises = [e for e in EXERCISES.values() if f"## `{e.name}`" in page.text]
+        anchors = [e.name.replace("_", "-").lower() for e in exercises]
+        anchors += [misconceptions.anchor(e, m) for e in exercises for m in e.mistakes]
+        assert len(set(anchors)) == len(anchors)
+    for page in (contents, *pages):
+        levels = [len(marks) for marks in re.findall(r"^(#+) ", page.text, re.M)]
+        assert levels[0] == 1 and levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+@needs_the_extra
+def test_the_catalogue_is_built_with_its_edits_folded(built):
+    """Edits that are open at first sight, or numbers that Markdown has read as something else."""
+    html = (built / "misconceptions/02_self_attention_untrained.html").read_text(encoding="utf-8")
+    mistakes = EXERCISES["reweight"].mistakes
+    folds = re.findall(r"<details>(?:(?!</details>).)*highlight-diff.*?</details>", html, re.S)
+    assert len(folds) == len(mistakes) and html.count("<dt>Example</dt>") == len(mistakes)
+    assert "highlight-diff" not in without_folds(html) and "<details open" not in html
+    menu = (built / "index.html").read_text(encoding="utf-8")
+    assert 'href="misconceptions/index.html"' in menu
 
 
 def public_names(module):

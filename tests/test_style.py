@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from course_lib import versions
+
 ROOT = Path(__file__).parents[1]
 ONE_MACHINE = re.compile(r"(?<![\w.:~})/-])/(?:data|home|media|mnt|opt|root|scratch|srv|tmp|Users|work|workspaces?)/\w"
                          r"|[A-Z]:\\+Users\\")
@@ -78,3 +80,35 @@ def test_the_gpu_script_does_all_its_steps_or_fails(fails, says, tmp_path):
     assert (done.returncode == 0) == (fails is None) and says in done.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     assert len(calls) == 5 if fails is None else fails in calls[-1]
+
+
+TEMPLATES = ROOT / ".github/ISSUE_TEMPLATE"
+
+
+@pytest.mark.parametrize("name", ["right-answer-refused", "wrong-cause-named"])
+def test_a_report_of_a_check_brings_what_it_takes_to_repeat_it(name):
+    """A form that GitHub cannot read and does not show, or "it says I am wrong", without the answer or its card."""
+    form = yaml.safe_load((TEMPLATES / f"{name}.yml").read_text(encoding="utf-8"))
+    assert form.keys() >= {"name", "description", "body"}
+    fields = {field["id"]: field for field in form["body"] if field["type"] != "markdown"}
+    assert len(fields) == len(form["body"]) - 1, "an id twice, or none"
+    for wanted in ("exercise", "card", "answer", "version"):
+        assert fields[wanted]["validations"]["required"] is True, wanted
+    assert all(field["type"] in ("input", "textarea") and field["attributes"]["label"] for field in fields.values())
+    assert "check(your_answer).message" in fields["card"]["attributes"]["description"]
+    assert "versions.VERSION" in fields["version"]["attributes"]["description"]
+    assert fields["version"]["attributes"]["placeholder"] == versions.VERSION
+
+
+def test_links_beside_the_forms_lead_to_this_repository():
+    """A fork whose readers are sent elsewhere; a policy that is linked and not there."""
+    config = yaml.safe_load((TEMPLATES / "config.yml").read_text(encoding="utf-8"))
+    links = [link["url"] for link in config["contact_links"]]
+    assert links == [f"{versions.SOURCE}#readme", f"{versions.SOURCE}/security/policy"]
+    assert all(link["name"] and link["about"] for link in config["contact_links"])
+    assert f"{versions.SOURCE}/security)" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    for name in ("SECURITY.md", "CODE_OF_CONDUCT.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "open an issue" in " ".join(text.lower().split()), "a way to reach somebody which works"
+        for target in re.findall(r"\]\((?!https://)([^)#]+)", text):
+            assert (ROOT / target).exists(), target

@@ -13,11 +13,11 @@ from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
 from course_lib.checks.notebook.result import Result
 
-LESSONS = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
+MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
 _THE_COURSE_S_OWN = ("right, but this is the course's own, which stands in for yours. To check your answer, run the "
                      "cell that defines it again, and then this one.")
 _times_in_a_row = {}  # exercise: what was wrong, and how many checks in a row have shown it
-EXERCISES = {e.name: e for lesson in LESSONS for e in import_module(f"{__name__}.{lesson}").EXERCISES}
+EXERCISES = {e.name: e for module in MODULES for e in import_module(f"{__name__}.{module}").EXERCISES}
 
 
 def check(answer, name=None):

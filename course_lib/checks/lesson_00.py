@@ -48,7 +48,7 @@ EXERCISES = (
         make=make,
         properties=(
             ("Doubling the weights does not double the result.", is_linear),
-            ("Swapping two vectors together with their weights changes the result.", order_is_free),
+            ("Vectors and weights together in reverse order change the result.", order_is_free),
         ),
     ),
 )

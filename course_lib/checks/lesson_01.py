@@ -83,11 +83,10 @@ EXERCISES = (
             example([[256.0, 0.0], [0.0, -64.0], [192.0, 128.0]], 1 / 64),  # a flat one of large numbers
         ),
         properties=(
-            ("A channel that is 1 in every input does not stay 1: its weights do not sum to one.",
-             a_constant_channel_stays),
-            ("The result lies outside the range of its channel: it is not a mix of it.", stays_within_each_channel),
+            ("A channel that is 1 in every input does not stay 1.", a_constant_channel_stays),
+            ("A result lies outside the range of its channel.", stays_within_each_channel),
             ("With beta = 0 the result is not the mean.", at_zero_it_is_the_mean),
-            ("With a large beta the result does not come near the maximum.", in_the_end_it_is_the_maximum),
+            ("With beta = 60 the result is not close to the maximum.", in_the_end_it_is_the_maximum),
             ("A larger beta does not give a larger result.", more_beta_gives_more),
             ("A channel changes when only the other channels are changed.", channels_are_apart),
             ("The order of the inputs changes the result.", order_is_free),

@@ -32,10 +32,6 @@ def stays_within_the_inputs(output, generator):
     return bool((out <= x.amax(0) + 1e-4).all() and (out >= x.amin(0) - 1e-4).all())
 
 
-def large_values_stay_finite(output, generator):
-    return bool(torch.isfinite(output(20 * make(generator, 5, 3)[0])).all())
-
-
 EXERCISES = (
     Exercise(
         name="reweight",
@@ -56,10 +52,9 @@ EXERCISES = (
             (torch.tensor([[1.0, 0.0], [100.0, 0.0], [0.0, 2.0]]),),  # a short vector beside a long one
         ),
         properties=(
-            ("A feature that is 1 in every token does not stay 1: these are no weighted averages.", rows_sum_to_one),
+            ("A feature that is 1 in every token does not stay 1.", rows_sum_to_one),
             ("Permuting the tokens does not just permute the outputs.", permuting_inputs_permutes_outputs),
-            ("An output lies outside the range of its inputs: it is not a mix of them.", stays_within_the_inputs),
-            ("Large values give NaN or infinity.", large_values_stay_finite),
+            ("An output lies outside the range of the inputs.", stays_within_the_inputs),
         ),
     ),
 )

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from course_lib import attention, proofs
 from course_lib.checks.engine.exercise import Exercise
-from course_lib.checks.engine.suspects import line_up
+from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
 
 
 def torch_attention(query, inputs, scale):
@@ -51,9 +51,9 @@ def depends_on_the_query(output, generator):
 
 
 PROPERTIES = (
-    ("A feature that is 1 in every input does not stay 1: the result is no weighted average.", weights_sum_to_one),
+    ("A feature that is 1 in every input does not stay 1.", weights_sum_to_one),
     ("The order of the inputs changes the result.", order_is_free),
-    ("The result lies outside the range of the inputs: it is not a mix of them.", stays_within_the_inputs),
+    ("The result lies outside the range of the inputs.", stays_within_the_inputs),
     ("The result does not depend on the query.", depends_on_the_query),
 )
 SHARED = dict(
@@ -121,7 +121,7 @@ NOT_VERSION_2 = {
 LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["no scale"], scales_both,
                    NOT_VERSION_2["by the root of N"], version_2, *list(NOT_VERSION_2.values())[:2],
                    *list(NOT_VERSION_2.values())[4:])
-INNOCENT = {"A", "D", "F"}
+INNOCENT = {one_at_a_time, scales_both, version_2}
 
 
 EXERCISES = (
@@ -146,9 +146,9 @@ EXERCISES = (
         asked="True for every function that computes version 2, whatever its style, and False for every other: five of "
         "them have letters, the check knows more.",
         verified=proofs.is_version_2,
-        oracle=lambda attend: attend.letter in INNOCENT,
-        examples=tuple((suspect,) for suspect in LINED_UP[:5]),
-        sizes=tuple((i,) for i in range(5, len(LINED_UP))),
+        oracle=lambda attend: attend.function in INNOCENT,
+        examples=tuple((suspect,) for suspect in LINED_UP[:WITH_LETTERS]),
+        sizes=tuple((i,) for i in range(WITH_LETTERS, len(LINED_UP))),
         make=lambda generator, i: (LINED_UP[i],),
     ),
 )

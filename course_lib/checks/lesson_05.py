@@ -70,16 +70,12 @@ def properties_of(make, size, queries, inputs, values):
         args[queries] = args[queries][1:2]
         return torch.allclose(output(*args), together[1:2], atol=1e-4)
 
-    def stays_finite(output, generator):
-        return bool(torch.isfinite(output(*(20 * a for a in make(generator, *size)))).all())
-
     alone = () if queries == inputs else (
-        ("A query gets another result when other queries are asked beside it.", each_query_alone),)
+        ("A query gets another result alone than beside other queries.", each_query_alone),)
     order = ("Permuting the tokens does not just permute the rows of the result." if queries == inputs
              else "The order of the inputs changes the result.")
-    return (
-        ("A value that is 1 for every input does not come out as 1: this is no weighted average.", weights_sum_to_one),
-        (order, permuting_inputs), *alone, ("Large values give NaN or infinity.", stays_finite))
+    return (("A value that is 1 for every input does not come out as 1.", weights_sum_to_one),
+            (order, permuting_inputs), *alone)
 
 
 EXERCISES = (

@@ -136,12 +136,12 @@ EXERCISES = (
         calls=more_calls,
         any_layout=True,
         properties=(
-            ("With the same value everywhere, that value should come through: the weights do not sum to one.",
+            ("Several keys with one and the same value give another result than a single key with that value.",
              equal_values_come_through),
             ("The order of the keys and values changes the result.", order_of_keys_is_free),
-            ("The answer to a query depends on the other queries.", queries_do_not_meet),
+            ("The result for a query depends on the other queries.", queries_do_not_meet),
             ("A sentence of the batch changes the result of another.", sentences_do_not_meet),
-            ("A key that is hidden by the mask changes the result.", hidden_keys_have_no_say),
+            ("A key that is hidden by the mask changes the result.", hidden_keys_have_no_say, "mask"),
         ),
     ),
 )

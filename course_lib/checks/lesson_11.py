@@ -86,8 +86,8 @@ def decoder_by_hand(*masks, large=1):
     memory = torch.tensor([[[0.0, 1.0, 4.0, 0.0], [3.0, 0.0, 0.0, 0.0]]])
     return Call((large * x, large * memory, *masks), "large values" if large > 1 else "numbers to follow by hand: "
                 "W_q = W_k = 0 in both attentions, so all that may be seen counts alike; self_attn moves the features "
-                "on by one place and triples them; cross_attn turns their order round and takes them five times; ff "
-                "turns it round and doubles them; norm1 has gain 1 and offset 0, norm2 2 and 1, norm3 10 and 2",
+                "on by one position and triples them; cross_attn turns their order round and takes them five times; ff "
+                "turns it round and doubles them; norm1 has gain 1 and bias 0, norm2 2 and 1, norm3 10 and 2",
                 build=(4, 1, 4), weights=weights)
 
 
@@ -243,7 +243,7 @@ def padding_changes_nothing(output, generator):
 
 
 def shifted_by_loop(labels, bos_id):
-    """One place at a time."""
+    """One position at a time."""
     shifted = torch.zeros_like(labels)
     for b, sentence in enumerate(labels.tolist()):
         for t in range(len(sentence)):
@@ -415,7 +415,7 @@ class Table:
 
 
 class Guesser:
-    """A step_fn whose logits follow from the whole prefix; eos (2) gets more likely as it grows."""
+    """A step_fn whose logits follow from the whole prefix; eos (2) gets more probable as it grows."""
 
     def __init__(self, vocab, seed, eager=0.0):
         self.vocab, self.seed, self.eager = vocab, seed, eager
@@ -488,11 +488,12 @@ EXERCISES = (
         build=build_decoder_layer,
         calls=more_decoder_layers,
         properties=(
-            ("Large numbers in x come out large: what leaves the layer is not normalised.", decoder_normalises),
-            ("Another source gives the same result: memory is not read.", the_source_matters),
-            ("With a causal mask, a later token changes an earlier one.", the_past_stays),
-            ("When the source's tokens change places, the result changes.", order_of_the_source_is_free),
-            ("A source token that is hidden by memory_mask changes the result.", hidden_source_has_no_say),
+            ("An x that is 1,000 times as large gives numbers above 100.", decoder_normalises),
+            ("Another memory gives the same result.", the_source_matters),
+            ("With a causal mask, a later token changes an earlier one.", the_past_stays, "tgt_mask"),
+            ("The tokens of memory in reverse order change the result.", order_of_the_source_is_free),
+            ("A source token that is hidden by memory_mask changes the result.", hidden_source_has_no_say,
+             "memory_mask"),
         ),
     ),
     Exercise(
@@ -513,10 +514,9 @@ EXERCISES = (
         build=build_transformer,
         calls=more_transformers,
         properties=(
-            ("A later target token changes an earlier place: the future leaks.", nothing_leaks_from_the_future),
+            ("A later target token changes the logits at an earlier position.", nothing_leaks_from_the_future),
             ("Another source gives the same logits.", source_matters),
-            ("A source in another order gives the same logits: positions do not reach the encoder.",
-             order_of_the_source_matters),
+            ("A source in another order gives the same logits.", order_of_the_source_matters),
             ("Padding behind the source changes the logits.", padding_changes_nothing),
         ),
     ),
@@ -530,13 +530,13 @@ EXERCISES = (
         sizes=((3, 5, 11), (2, 7, 9), (5, 3, 7), (4, 4, 8), (3, 1, 6), (1, 1, 5)),
         make=make_labels,
         calls=asked_twice,
-        properties=(("The first place of some row is not bos_id.", begins_with_bos),
-                    ("Behind it, place t does not hold the label of place t - 1.", word_before)),
+        properties=(("A row does not begin with bos_id.", begins_with_bos),
+                    ("Position t does not hold the label of position t - 1.", word_before)),
     ),
     Exercise(
         name="masked_cross_entropy",
         lesson="11",
-        asked="one number: the mean of -log softmax(logits)[target] over all places whose target is not pad_id.",
+        asked="one number: the mean of -log softmax(logits)[target] over all positions whose target is not pad_id.",
         verified=targets.masked_cross_entropy,
         oracle=loss_by_loop,
         examples=LOSS_EXAMPLES,
@@ -545,17 +545,16 @@ EXERCISES = (
         extremes=((torch.tensor([[[1000.0, 0, -1000], [-2000, 2000, 0]], [[3000, 1000, 2000], [0, 5, 10]]]),
                    torch.tensor([[2, 1], [1, 0]])),),
         make=make_loss,
-        properties=(("Eight words that are equally likely do not give log 8.", many_classes_are_a_guess),
-                    ("Other logits at a padded place change the loss.", padded_places_have_no_say),
-                    ("A guess that is wrong by 1000 does not cost 1000: is a probability kept from being 0?",
-                     nothing_is_cut_off),
+        properties=(("Eight words that are equally probable do not give log 8.", many_classes_are_a_guess),
+                    ("Other logits at a padded position change the loss.", padded_places_have_no_say),
+                    ("A logit of 0 for the right token, beside one of 1000, does not cost 1000.", nothing_is_cut_off),
                     ("Adding 3 to all logits changes the loss.", all_logits_may_move)),
     ),
     Exercise(
         name="greedy_decode",
         lesson="11",
-        asked="each row begins with bos_id and goes on with the likeliest token after all that is written; after its "
-        "eos_id a row is filled with pad_id; it ends when all rows have ended, or at max_len tokens, bos included.",
+        asked="each row begins with bos_id and goes on with the most probable token after all that is written; after "
+        "its eos_id a row is filled with pad_id; it ends when all rows have ended, or at max_len tokens, bos included.",
         verified=decoding.greedy_decode,
         oracle=greedy_by_loop,
         examples=GREEDY_EXAMPLES,
@@ -565,7 +564,7 @@ EXERCISES = (
         calls=more_greedy,
         properties=(("A row does not begin with bos_id.", begins_as_told),
                     ("It writes more than max_len tokens.", no_longer_than_allowed),
-                    ("With more room it writes another beginning.", goes_on_as_it_began)),
+                    ("With a larger max_len it writes another beginning.", goes_on_as_it_began)),
     ),
     Exercise(
         name="beam_search",

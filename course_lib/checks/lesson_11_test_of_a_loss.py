@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from course_lib import proofs
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
-from course_lib.checks.engine.suspects import Suspect, line_up
+from course_lib.checks.engine.suspects import WITH_LETTERS, Suspect, line_up
 
 
 def token_losses(logits, targets, pad_id=0):
@@ -84,7 +84,7 @@ RIGHT_LOSSES = {mean_of_tokens, one_by_one, built_in}
 
 def under_other_letters(generator):
     """A letter says nothing about what an implementation does."""
-    exchanged = {"B": by_sentence, "A": mean_of_tokens, "F": added_up, "H": built_in}
+    exchanged = {"B": by_sentence, "A": mean_of_tokens, "D": added_up, "E": built_in}
     return [Call((Suspect(letter, loss),), "under other letters") for letter, loss in exchanged.items()]
 
 
@@ -95,8 +95,8 @@ EXERCISES = (Exercise(
     "every other: five of them have letters, the check knows more.",
     verified=proofs.is_token_mean,
     oracle=lambda loss: loss.function in RIGHT_LOSSES,
-    examples=tuple((suspect,) for suspect in LOSSES[:5]),
-    sizes=tuple((i,) for i in range(5, len(LOSSES))),
+    examples=tuple((suspect,) for suspect in LOSSES[:WITH_LETTERS]),
+    sizes=tuple((i,) for i in range(WITH_LETTERS, len(LOSSES))),
     make=lambda generator, i: (LOSSES[i],),
     calls=under_other_letters,
 ),)

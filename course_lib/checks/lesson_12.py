@@ -237,8 +237,8 @@ def one_place_to_begin(generator, block_size, batch_size):
 GET_BATCH = Exercise(
     name="get_batch",
     lesson="12",
-    asked="x and y, both (batch_size, block_size): pieces of the data from random places, and the same pieces moved on "
-    "by one token; every place from 0 to N - block_size - 1 is equally likely, for each piece anew.",
+    asked="x and y, both (batch_size, block_size): pieces of the data from random positions, and the same pieces moved "
+    "on by one token; every position from 0 to N - block_size - 1 is equally probable, for each piece anew.",
     verified=language_model.get_batch,
     oracle=the_only_piece,
     examples=((torch.tensor([7, 2, 9, 4]), 3, 1), (torch.tensor([7, 2, 9, 4, 4]), 4, 2),
@@ -247,22 +247,19 @@ GET_BATCH = Exercise(
     make=one_place_to_begin,
     statistics=(
         ("A row of x is no piece of the data, or its row of y is not that piece moved on by one.", are_pieces),
-        ("In 150 draws the first place did not come up once.", first_comes_up),
-        ("In 150 draws the last place where a piece can begin did not come up once.", last_comes_up),
+        ("In 150 draws the first position did not come up once.", first_comes_up),
+        ("In 150 draws the last position where a piece can begin did not come up once.", last_comes_up),
         ("In 150 draws pieces began at multiples of block_size only.", beside_the_blocks),
-        ("The first place came up far less often than the others.", fair(0)),
-        ("The last place where a piece can begin came up far less often than the others.", fair(7)),
-        ("The places are not equally likely: of 1,600 draws from 8 places, one is far from an eighth.", uniform_within),
-        ("The pieces of a batch begin at the same place far too often.", not_all_alike),
+        ("The first position came up far less often than the others.", fair(0)),
+        ("The last position where a piece can begin came up far less often than the others.", fair(7)),
+        ("Of 1,600 draws from 8 positions, the share of one is far from an eighth.", uniform_within),
+        ("The pieces of a batch begin at the same position far too often.", not_all_alike),
         ("The pieces of a batch follow one another far too often.", not_in_line),
-        ("In 20 batches of 4 from 8 places hardly any place came up twice in a batch: they were not drawn for each "
-         "piece anew.", some_places_twice),
-        ("The pieces of a batch are in the order of their places.", in_no_order),
-        ("The pieces of a batch begin at the same places once more, in the same order.", nothing_comes_again),
-        ("The same seed of torch gave another batch. The draw does not come from torch's random state: use "
-         "`torch.randint`, not `random`, numpy or a generator of your own.", same_seed_same_batch),
-        ("Another seed of torch gave the same batch. The draw does not come from torch's random state, or a seed is "
-         "set inside the function.", other_seed_other_batch),
+        ("In 20 batches of 4 from 8 positions hardly any position came up twice in a batch.", some_places_twice),
+        ("The pieces of a batch are in the order of their positions.", in_no_order),
+        ("The pieces of a batch begin at the same positions once more, in the same order.", nothing_comes_again),
+        ("The same seed of torch gave another batch.", same_seed_same_batch),
+        ("Another seed of torch gave the same batch.", other_seed_other_batch),
     ),
 )
 
@@ -321,8 +318,8 @@ NEXT_TOKEN_PROBS = Exercise(
     calls=lambda generator: [Call(make_logits(generator, 3, 6, 0.7, 2), "gradients with top_k", gradients=True)],
     properties=(
         ("A row does not sum to one.", probs_sum_to_one),
-        ("With top_k = 2 it is not two tokens in each row that are left.", two_are_left),
-        ("A higher temperature does not flatten the probabilities.", hotter_is_flatter),
+        ("With top_k = 2 it is not two tokens in each row that are left.", two_are_left, "top_k"),
+        ("A higher temperature does not flatten the probabilities.", hotter_is_flatter, "temperature"),
     ),
 )
 
@@ -386,7 +383,7 @@ def texts(draw, rows, steps, seed=0, model=None):
     return draw(model or Unsure(*SHARES), begun, steps, 8, seed=seed)[:, 2:]
 
 
-def not_always_the_likeliest(draw, generator):
+def not_always_the_most_probable(draw, generator):
     return bool((texts(draw, 20, 5) > 0).any())
 
 
@@ -406,7 +403,7 @@ def not_alike(draw, generator):
 
 
 def of_the_half(tells):
-    """A statistic of how often the likeliest of a hundred tokens comes up. Its standard error is .029."""
+    """A statistic of how often the most probable of a hundred tokens comes up. Its standard error is .029."""
     def holds(draw, generator):
         shares = shares_of(draw, 300, ONE_AND_MANY)
         return shares is None or bool(tells(shares[0]))
@@ -419,13 +416,13 @@ not_too_rarely = of_the_half(lambda share: share > 0.38 or share <= 0.06)
 
 
 def unlikely_ones_come_up(draw, generator):
-    """The twelve least likely tokens come up 17 times in 500 draws; another sentence speaks of the likeliest."""
+    """The twelve least probable tokens come up 17 times in 500 draws; another sentence is on the most probable."""
     shares = shares_of(draw, 500, ONE_AND_MANY)
     return shares is None or bool(shares[-12:].sum() > 0) or abs(shares[0] - 0.5) > 0.12
 
 
 def frequencies(draw, generator):
-    """Every share within .07 for 1,000 draws, more than four standard errors; the likeliest has its own sentences."""
+    """Every share within .07 for 1,000 draws, more than four standard errors; the largest has its own sentences."""
     shares = shares_of(draw, 1000, SHARES)
     return shares is None or bool((shares - torch.tensor(SHARES)).abs().max() < 0.07 or abs(shares[0] - 0.5) > 0.03)
 
@@ -479,19 +476,16 @@ GENERATE = Exercise(
     make=make_beginning,
     extremes=((Sure(7, 1000.0), torch.tensor([[3, 1, 4], [1, 5, 2]]), 3, 4),),
     statistics=(
-        ("It wrote nothing but the likeliest token, 100 times.", not_always_the_likeliest),
+        ("It wrote nothing but the most probable token, 100 times.", not_always_the_most_probable),
         ("The tokens come up equally often, whatever their probabilities are.", not_alike),
-        ("The likeliest token comes up more often than its probability says.", not_too_often),
-        ("The likeliest token comes up less often than its probability says.", not_too_rarely),
-        ("The least likely tokens never come up.", unlikely_ones_come_up),
+        ("The most probable token comes up more often than its probability says.", not_too_often),
+        ("The most probable token comes up less often than its probability says.", not_too_rarely),
+        ("The least probable tokens never come up.", unlikely_ones_come_up),
         ("The tokens do not come up as often as their probabilities say.", frequencies),
-        ("The rows of a batch get the same tokens far too often: they are not drawn by themselves.",
-         rows_draw_by_themselves),
-        ("A row repeats its token far too often: the steps are not drawn by themselves.", steps_draw_by_themselves),
-        ("The same seed of torch gave another text. The draw does not come from torch's random state: use "
-         "`torch.multinomial`, not `random`, numpy or a generator of your own.", same_seed_same_text),
-        ("Another seed of torch gave the same text. The draw does not come from torch's random state, or a seed is set "
-         "inside the function.", other_seed_other_text),
+        ("The rows of a batch get the same tokens far too often.", rows_draw_by_themselves),
+        ("A row repeats its token far too often.", steps_draw_by_themselves),
+        ("The same seed of torch gave another text.", same_seed_same_text),
+        ("Another seed of torch gave the same text.", other_seed_other_text),
         ("A model that was in train mode is left in eval mode.", stays_in(True)),
         ("A model that was in eval mode is left in train mode.", stays_in(False)),
     ),

@@ -237,7 +237,7 @@ EXERCISES = (
         make=make_kernel,
         properties=(
             ("A row in the middle does not hold the kernel as it is.", one_row_is_the_kernel),
-            ("Somebody hears a position that lies beyond the kernel.", nobody_hears_far),
+            ("An entry where the kernel does not reach is not 0.", nobody_hears_far),
             ("A kernel twice as large does not give a pattern twice as large.", is_linear_in_the_kernel),
         ),
     ),
@@ -253,9 +253,9 @@ EXERCISES = (
         make=make_gates,
         calls=nearly_closed_gates,
         properties=(
-            ("A state hears positions that come after it.", the_past_alone_is_heard),
-            ("A state does not hear its own position with the weight 1.", own_word_counts_once),
-            ("Something of what was said before gets through a gate of zero.", a_closed_gate_forgets),
+            ("An entry above the diagonal is not 0.", the_past_alone_is_heard),
+            ("An entry on the diagonal is not 1.", own_word_counts_once),
+            ("With gates[3] = 0 an entry from row 3 on, in the first three columns, is not 0.", a_closed_gate_forgets),
         ),
     ),
     Exercise(
@@ -273,7 +273,7 @@ EXERCISES = (
         calls=other_messages,
         properties=(
             ("With the nodes in another order, the results are not just in another order.", names_do_not_matter),
-            ("A node hears somebody it is not connected to.", strangers_are_not_heard),
+            ("x[j] changes the result of node i although adjacency[i, j] is False.", strangers_are_not_heard),
         ),
     ),
     Exercise(
@@ -301,7 +301,7 @@ EXERCISES = (
         properties=(
             ("On the complete graph a feature that is 1 in every value does not stay 1.", weights_sum_to_one),
             ("With the nodes in another order, the results are not just in another order.", order_of_nodes_is_free),
-            ("A node hears somebody it is not connected to.", no_edge_no_news),
+            ("x[j] changes the result of node i although adjacency[i, j] is False.", no_edge_no_news),
         ),
     ),
 )

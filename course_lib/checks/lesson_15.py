@@ -114,7 +114,7 @@ COSINE_SEARCH = Exercise(
     calls=lambda generator: [Call((torch.tensor([1.0, 0.0]), torch.tensor(
         [[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015], [0.0, 1.0]]), 4), "cosines that are nearly the same")],
     properties=(
-        ("A vector's length changes its place in the list.", length_says_nothing),
+        ("A vector's length changes its position in the list.", length_says_nothing),
         ("With k = N, not every row is named just once.", every_row_once),
         ("A longer list does not begin like a shorter one.", a_longer_list_begins_like_a_short_one),
     ),
@@ -235,8 +235,8 @@ APPLY_ROPE = Exercise(
     calls=rope_calls,
     extremes=((torch.tensor([[1000.0, 2000.0], [3000.0, 1000.0]]),),),
     properties=(
-        ("At place 0 the vector is changed.", place_0_stays),
-        ("The pairs change their lengths: that is no turn.", lengths_stay),
+        ("At position 0 the vector is changed.", place_0_stays),
+        ("The pairs change their lengths.", lengths_stay),
         ("The score of two tokens depends on more than their distance.", scores_depend_on_the_distance),
     ),
 )
@@ -291,7 +291,7 @@ SWIGLU = Exercise(
     properties=(
         ("A position changes the result of another one.", positions_do_not_meet),
         ("Zeros do not give zeros.", zero_stays_zero),
-        ("Twice x gives twice the result: no gate is at work.", is_not_linear),
+        ("Twice x gives twice the result.", is_not_linear),
     ),
 )
 
@@ -351,9 +351,9 @@ GROUPED = Exercise(
               (torch.tensor([[[[200.0], [100.0]]]]), torch.tensor([[[[-200.0], [100.0]]]]),
                torch.tensor([[[[1.0], [2.0]]]]))),
     properties=(
-        ("A token sees what comes after it.", future_is_hidden),
-        ("The weights do not sum to one.", weights_sum_to_one),
-        ("A head of another group changes the result.", groups_are_apart),
+        ("A later key or value changes the result of an earlier query.", future_is_hidden),
+        ("Where every value is 1, the result is not 1.", weights_sum_to_one),
+        ("The values of another group change the result.", groups_are_apart),
     ),
 )
 EXERCISES = (MEAN_POOL, COSINE_SEARCH, RMS_NORM, APPLY_ROPE, SWIGLU, GROUPED)

@@ -6,6 +6,7 @@ lose their vowel before another one; "ne" and "pas" stand around the verb. Engli
 
 import random
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -15,65 +16,108 @@ LIAISON = {"ce": "cet", "beau": "bel", "nouveau": "nouvel", "vieux": "vieil"}  #
 SOUNDS_LIKE_A_VOWEL = ("a", "e", "i", "o", "u", "hon")  # honest
 SOUNDS_LIKE_A_CONSONANT = ("use",)  # useful
 
-THINGS = {  # French: gender, plural, English, its plural
-    "arbre": ("m", "arbres", "tree", "trees"), "bateau": ("m", "bateaux", "boat", "boats"),
-    "carte": ("f", "cartes", "map", "maps"), "chat": ("m", "chats", "cat", "cats"),
-    "château": ("m", "châteaux", "castle", "castles"), "cheval": ("m", "chevaux", "horse", "horses"),
-    "chien": ("m", "chiens", "dog", "dogs"), "école": ("f", "écoles", "school", "schools"),
-    "église": ("f", "églises", "church", "churches"), "fleur": ("f", "fleurs", "flower", "flowers"),
-    "hôtel": ("m", "hôtels", "hotel", "hotels"), "île": ("f", "îles", "island", "islands"),
-    "jardin": ("m", "jardins", "garden", "gardens"), "livre": ("m", "livres", "book", "books"),
-    "maison": ("f", "maisons", "house", "houses"), "oiseau": ("m", "oiseaux", "bird", "birds"),
-    "orange": ("f", "oranges", "orange", "oranges"), "pomme": ("f", "pommes", "apple", "apples"),
-    "tableau": ("m", "tableaux", "painting", "paintings"), "voiture": ("f", "voitures", "car", "cars"),
+
+class Noun(NamedTuple):
+    """What is known of a French noun in the singular."""
+
+    gender: str
+    plural: str
+    english: str
+    english_plural: str
+
+
+class Adjective(NamedTuple):
+    """What is known of a French adjective in the masculine singular."""
+
+    feminine: str
+    plural: str
+    feminine_plural: str
+    english: str
+    before: bool  # does it stand before its noun?
+    fits: str  # "things", "people" or "both"
+
+
+class Verb(NamedTuple):
+    """What is known of a French infinitive."""
+
+    he: str
+    we: str
+    they: str
+    done: str  # after a, avons or ont
+    english: str
+    english_he: str
+    english_past: str
+    takes: str  # what it is done to: "things", "places" or "both"
+
+
+class Place(NamedTuple):
+    """What is known of a French name of a city or a country."""
+
+    article: str
+    within: str  # the word for "in"
+    english: str
+
+
+THINGS = {
+    "arbre": Noun("m", "arbres", "tree", "trees"), "bateau": Noun("m", "bateaux", "boat", "boats"),
+    "carte": Noun("f", "cartes", "map", "maps"), "chat": Noun("m", "chats", "cat", "cats"),
+    "château": Noun("m", "châteaux", "castle", "castles"), "cheval": Noun("m", "chevaux", "horse", "horses"),
+    "chien": Noun("m", "chiens", "dog", "dogs"), "école": Noun("f", "écoles", "school", "schools"),
+    "église": Noun("f", "églises", "church", "churches"), "fleur": Noun("f", "fleurs", "flower", "flowers"),
+    "hôtel": Noun("m", "hôtels", "hotel", "hotels"), "île": Noun("f", "îles", "island", "islands"),
+    "jardin": Noun("m", "jardins", "garden", "gardens"), "livre": Noun("m", "livres", "book", "books"),
+    "maison": Noun("f", "maisons", "house", "houses"), "oiseau": Noun("m", "oiseaux", "bird", "birds"),
+    "orange": Noun("f", "oranges", "orange", "oranges"), "pomme": Noun("f", "pommes", "apple", "apples"),
+    "tableau": Noun("m", "tableaux", "painting", "paintings"), "voiture": Noun("f", "voitures", "car", "cars"),
 }
 PEOPLE = {
-    "amie": ("f", "amies", "friend", "friends"), "enfant": ("m", "enfants", "child", "children"),
-    "femme": ("f", "femmes", "woman", "women"), "fille": ("f", "filles", "girl", "girls"),
-    "garçon": ("m", "garçons", "boy", "boys"), "homme": ("m", "hommes", "man", "men"),
-    "voisin": ("m", "voisins", "neighbour", "neighbours"), "étudiante": ("f", "étudiantes", "student", "students"),
+    "amie": Noun("f", "amies", "friend", "friends"), "enfant": Noun("m", "enfants", "child", "children"),
+    "femme": Noun("f", "femmes", "woman", "women"), "fille": Noun("f", "filles", "girl", "girls"),
+    "garçon": Noun("m", "garçons", "boy", "boys"), "homme": Noun("m", "hommes", "man", "men"),
+    "voisin": Noun("m", "voisins", "neighbour", "neighbours"),
+    "étudiante": Noun("f", "étudiantes", "student", "students"),
 }
-ADJECTIVES = {  # masculine: feminine, masculine plural, feminine plural, English, stands before its noun, fits
-    "anglais": ("anglaise", "anglais", "anglaises", "English", False, "both"),
-    "beau": ("belle", "beaux", "belles", "beautiful", True, "both"),
-    "blanc": ("blanche", "blancs", "blanches", "white", False, "things"),
-    "étrange": ("étrange", "étranges", "étranges", "strange", False, "both"),
-    "grand": ("grande", "grands", "grandes", "big", True, "both"),
-    "honnête": ("honnête", "honnêtes", "honnêtes", "honest", False, "people"),
-    "intelligent": ("intelligente", "intelligents", "intelligentes", "intelligent", False, "people"),
-    "intéressant": ("intéressante", "intéressants", "intéressantes", "interesting", False, "things"),
-    "jeune": ("jeune", "jeunes", "jeunes", "young", True, "people"),
-    "noir": ("noire", "noirs", "noires", "black", False, "things"),
-    "nouveau": ("nouvelle", "nouveaux", "nouvelles", "new", True, "things"),
-    "petit": ("petite", "petits", "petites", "small", True, "both"),
-    "rouge": ("rouge", "rouges", "rouges", "red", False, "things"),
-    "utile": ("utile", "utiles", "utiles", "useful", False, "things"),
-    "vert": ("verte", "verts", "vertes", "green", False, "things"),
-    "vieux": ("vieille", "vieux", "vieilles", "old", True, "both"),
+ADJECTIVES = {
+    "anglais": Adjective("anglaise", "anglais", "anglaises", "English", False, "both"),
+    "beau": Adjective("belle", "beaux", "belles", "beautiful", True, "both"),
+    "blanc": Adjective("blanche", "blancs", "blanches", "white", False, "things"),
+    "étrange": Adjective("étrange", "étranges", "étranges", "strange", False, "both"),
+    "grand": Adjective("grande", "grands", "grandes", "big", True, "both"),
+    "honnête": Adjective("honnête", "honnêtes", "honnêtes", "honest", False, "people"),
+    "intelligent": Adjective("intelligente", "intelligents", "intelligentes", "intelligent", False, "people"),
+    "intéressant": Adjective("intéressante", "intéressants", "intéressantes", "interesting", False, "things"),
+    "jeune": Adjective("jeune", "jeunes", "jeunes", "young", True, "people"),
+    "noir": Adjective("noire", "noirs", "noires", "black", False, "things"),
+    "nouveau": Adjective("nouvelle", "nouveaux", "nouvelles", "new", True, "things"),
+    "petit": Adjective("petite", "petits", "petites", "small", True, "both"),
+    "rouge": Adjective("rouge", "rouges", "rouges", "red", False, "things"),
+    "utile": Adjective("utile", "utiles", "utiles", "useful", False, "things"),
+    "vert": Adjective("verte", "verts", "vertes", "green", False, "things"),
+    "vieux": Adjective("vieille", "vieux", "vieilles", "old", True, "both"),
 }
-VERBS = {  # he, we, they, has done: English, he does, has done; what it is done to
-    "acheter": ("achète", "achetons", "achètent", "acheté", "buy", "buys", "bought", "things"),
-    "admirer": ("admire", "admirons", "admirent", "admiré", "admire", "admires", "admired", "both"),
-    "aimer": ("aime", "aimons", "aiment", "aimé", "love", "loves", "loved", "both"),
-    "choisir": ("choisit", "choisissons", "choisissent", "choisi", "choose", "chooses", "chose", "both"),
-    "dessiner": ("dessine", "dessinons", "dessinent", "dessiné", "draw", "draws", "drew", "things"),
-    "garder": ("garde", "gardons", "gardent", "gardé", "keep", "keeps", "kept", "things"),
-    "montrer": ("montre", "montrons", "montrent", "montré", "show", "shows", "showed", "both"),
-    "oublier": ("oublie", "oublions", "oublient", "oublié", "forget", "forgets", "forgot", "both"),
-    "peindre": ("peint", "peignons", "peignent", "peint", "paint", "paints", "painted", "both"),
-    "quitter": ("quitte", "quittons", "quittent", "quitté", "leave", "leaves", "left", "places"),
-    "trouver": ("trouve", "trouvons", "trouvent", "trouvé", "find", "finds", "found", "things"),
-    "vendre": ("vend", "vendons", "vendent", "vendu", "sell", "sells", "sold", "things"),
-    "visiter": ("visite", "visitons", "visitent", "visité", "visit", "visits", "visited", "places"),
-    "voir": ("voit", "voyons", "voient", "vu", "see", "sees", "saw", "both"),
+VERBS = {
+    "acheter": Verb("achète", "achetons", "achètent", "acheté", "buy", "buys", "bought", "things"),
+    "admirer": Verb("admire", "admirons", "admirent", "admiré", "admire", "admires", "admired", "both"),
+    "aimer": Verb("aime", "aimons", "aiment", "aimé", "love", "loves", "loved", "both"),
+    "choisir": Verb("choisit", "choisissons", "choisissent", "choisi", "choose", "chooses", "chose", "both"),
+    "dessiner": Verb("dessine", "dessinons", "dessinent", "dessiné", "draw", "draws", "drew", "things"),
+    "garder": Verb("garde", "gardons", "gardent", "gardé", "keep", "keeps", "kept", "things"),
+    "montrer": Verb("montre", "montrons", "montrent", "montré", "show", "shows", "showed", "both"),
+    "oublier": Verb("oublie", "oublions", "oublient", "oublié", "forget", "forgets", "forgot", "both"),
+    "peindre": Verb("peint", "peignons", "peignent", "peint", "paint", "paints", "painted", "both"),
+    "quitter": Verb("quitte", "quittons", "quittent", "quitté", "leave", "leaves", "left", "places"),
+    "trouver": Verb("trouve", "trouvons", "trouvent", "trouvé", "find", "finds", "found", "things"),
+    "vendre": Verb("vend", "vendons", "vendent", "vendu", "sell", "sells", "sold", "things"),
+    "visiter": Verb("visite", "visitons", "visitent", "visité", "visit", "visits", "visited", "places"),
+    "voir": Verb("voit", "voyons", "voient", "vu", "see", "sees", "saw", "both"),
 }
 NAMES = ("Ali", "Emma", "Jane", "Léa", "Paul", "Tom")
 PRONOUNS = {"il": ("he", 0), "elle": ("she", 0), "nous": ("we", 1), "ils": ("they", 2), "elles": ("they", 2)}
-PLACES = {  # French: article, the word for "in", English
-    "Afrique": ("la", "en", "Africa"), "Asie": ("la", "en", "Asia"), "Canada": ("le", "au", "Canada"),
-    "Espagne": ("la", "en", "Spain"), "France": ("la", "en", "France"), "Italie": ("la", "en", "Italy"),
-    "Japon": ("le", "au", "Japan"), "Londres": ("", "à", "London"), "Paris": ("", "à", "Paris"),
-    "Pérou": ("le", "au", "Peru"), "Rome": ("", "à", "Rome"),
+PLACES = {
+    "Afrique": Place("la", "en", "Africa"), "Asie": Place("la", "en", "Asia"), "Canada": Place("le", "au", "Canada"),
+    "Espagne": Place("la", "en", "Spain"), "France": Place("la", "en", "France"), "Italie": Place("la", "en", "Italy"),
+    "Japon": Place("le", "au", "Japan"), "Londres": Place("", "à", "London"), "Paris": Place("", "à", "Paris"),
+    "Pérou": Place("le", "au", "Peru"), "Rome": Place("", "à", "Rome"),
 }
 TIMES = ("en janvier: in January", "en mars: in March", "en avril: in April", "en juin: in June",
          "en août: in August", "en septembre: in September", "en octobre: in October", "en hiver: in winter",
@@ -111,7 +155,7 @@ def written(words):
 def every_description():
     """All (noun, adjective) that the grammar can put together, as a sorted list."""
     fits = {"things": [THINGS], "people": [PEOPLE], "both": [THINGS, PEOPLE]}
-    return sorted((noun, a) for a, forms in ADJECTIVES.items() for nouns in fits[forms[5]] for noun in nouns)
+    return sorted((noun, a) for a, its in ADJECTIVES.items() for nouns in fits[its.fits] for noun in nouns)
 
 
 def never_together():
@@ -183,7 +227,7 @@ def _sentence(chance):
     described = set()
     subject = _subject(chance, described)
     french_subject, english_subject, person = subject
-    french_object, english_object = _object(chance, VERBS[verb][7], described, negated)
+    french_object, english_object = _object(chance, VERBS[verb].takes, described, negated)
     french_verb, auxiliary, english_verb = _verb(verb, person, past, negated, question)
     ask = chance.choice(("", "", "où: where", "quand: when")) if question else ""
     elsewhere = french_object[-1][1] != "country" and "où" not in ask  # nobody visits Asia in Africa
@@ -211,15 +255,15 @@ def _sentence(chance):
 
 def _verb(infinitive, person, past, negated, question):
     """The French words; English do, does or did with "not"; the English verb."""
-    he, we, they, done, does, he_does, did, _ = VERBS[infinitive]
+    verb = VERBS[infinitive]
     has = ("a", "avons", "ont")[person]
-    french = [(has, "past"), (done, "verb")] if past else [((he, we, they)[person], "verb")]
+    french = [(has, "past"), (verb.done, "verb")] if past else [((verb.he, verb.we, verb.they)[person], "verb")]
     if negated:
         french = [("ne", "not"), french[0], ("pas", "not"), *french[1:]]
     if negated or question:
         auxiliary = "did" if past else "does" if person == 0 else "do"
-        return french, [(auxiliary, "do")] + [("not", "not")] * negated, [(does, "verb")]
-    return french, [], [(did if past else he_does if person == 0 else does, "verb")]
+        return french, [(auxiliary, "do")] + [("not", "not")] * negated, [(verb.english, "verb")]
+    return french, [], [(verb.english_past if past else verb.english_he if person == 0 else verb.english, "verb")]
 
 
 def _subject(chance, described):
@@ -239,27 +283,28 @@ def _subject(chance, described):
 def _object(chance, kinds, described, negated):
     if kinds == "places" or kinds == "both" and chance.random() < 0.3:
         name = chance.choice(list(PLACES))
-        article, _, english = PLACES[name]
-        return [(article, "country")] * bool(article) + [(name, "country")], [(english, "country")]
+        place = PLACES[name]
+        return [(place.article, "country")] * bool(place.article) + [(name, "country")], [(place.english, "country")]
     return _noun_phrase(chance, THINGS, "things", chance.random() < 0.4, "object", described, negated)
 
 
 def _noun_phrase(chance, nouns, kind, many, role, described, negated=False):
     noun = chance.choice(list(nouns))
-    gender, plural, english, english_plural = nouns[noun]
-    form = 2 * many + (gender == "f")
+    known = nouns[noun]
+    form = 2 * many + (known.gender == "f")
     adjective = None
     if chance.random() < 0.55:
-        adjective = chance.choice([a for a, forms in ADJECTIVES.items() if forms[5] in (kind, "both")])
+        adjective = chance.choice([a for a, its in ADJECTIVES.items() if its.fits in (kind, "both")])
         described.add((noun, adjective))
-    before = adjective is not None and ADJECTIVES[adjective][4]
+    before = adjective is not None and ADJECTIVES[adjective].before
     article, english_article = chance.choice(_articles(form, many, before, negated))
-    head = [(plural if many else noun, role)]
-    english_head = [(english_plural if many else english, role)]
+    head = [(known.plural if many else noun, role)]
+    english_head = [(known.english_plural if many else known.english, role)]
     if adjective:
-        said = [((adjective, *ADJECTIVES[adjective][:3])[form], role + "'s")]
+        its = ADJECTIVES[adjective]
+        said = [((adjective, its.feminine, its.plural, its.feminine_plural)[form], role + "'s")]
         head = said + head if before else head + said
-        english_head = [(ADJECTIVES[adjective][3], role + "'s")] + english_head
+        english_head = [(its.english, role + "'s")] + english_head
     head = [(article, role + " article"), *head]
     if form == 0:
         head = _before_vowels(head, LIAISON)
@@ -278,8 +323,7 @@ def _articles(form, many, before, negated):
 
 def _place(chance):
     name = chance.choice(list(PLACES))
-    _, within, english = PLACES[name]
-    return [(within, "there"), (name, "place")], [("in", "there"), (english, "place")]
+    return [(PLACES[name].within, "there"), (name, "place")], [("in", "there"), (PLACES[name].english, "place")]
 
 
 def _time(chance):

@@ -3,6 +3,7 @@
     python -m course_lib.staff.build              all lessons whose text or code has changed
     python -m course_lib.staff.build 04 02        these lessons
     python -m course_lib.staff.build --check      say what is stale, write nothing, exit 1 if anything is
+    python -m course_lib.staff.build --watch 04   build these lessons, or any, each time that its text is saved
 """
 
 import argparse
@@ -10,7 +11,8 @@ import os
 import sys
 import time
 
-from course_lib.staff import syllabus
+from course_lib.staff import syllabus, watching
+from course_lib.staff.answers import as_written, marks_outside, source_and_stub
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, read_lesson
 from course_lib.staff.notebooks import code_fingerprint, compose, digest, execute, read, to_bytes
@@ -21,10 +23,13 @@ REBUILD = "run python -m course_lib.staff.build {}"
 def main(arguments=None):
     """Build or check; the exit status is 0 where everything is as it should be."""
     options = _options(arguments)
+    unknown = set(options.lessons) - {stem[:2] for stem in lesson_stems()}
+    if unknown:
+        return _report([f"there is no lesson {n} in solutions/" for n in sorted(unknown)])
+    if options.watch:
+        return watching.watch(options.lessons, ["--overwrite"] * options.overwrite)
     lessons, problems = _read_all()
     chosen = [lesson for lesson in lessons if not options.lessons or lesson.number in options.lessons]
-    unknown = set(options.lessons) - {lesson.number for lesson in lessons}
-    problems += [f"there is no lesson {n} in solutions/" for n in sorted(unknown)]
     if problems:
         return _report(problems)
     if options.check:
@@ -48,7 +53,7 @@ def build(lesson, overwrite=False):
         raise LessonError(edited[0])
     began = time.monotonic()
     solution, blank = compose(lesson)
-    code = code_fingerprint(solution)
+    code = code_fingerprint(solution, lesson)
     old = read(_solution_path(lesson))
     done = "outputs kept"
     if old is None or old.metadata.get("course", {}).get("code") != code or not _take_outputs(solution, old):
@@ -71,7 +76,7 @@ def what_is_stale(lesson):
     if old is None:
         return [f"solutions/{lesson.stem}.ipynb is missing or is no notebook: {again}"]
     lines = []
-    code = code_fingerprint(solution)
+    code = code_fingerprint(solution, lesson)
     if not _take_outputs(solution, old) or solution.cells != old.cells:
         lines.append(f"solutions/{lesson.stem}.ipynb is older than its text: {again}")
     elif old.metadata["course"]["code"] != code:
@@ -100,24 +105,39 @@ def _read_all():
     """All lessons, and a line for every mistake in a text: nothing is written before all texts are sound."""
     from course_lib.checks import EXERCISES
 
-    lessons, problems, owner = [], [], {}
+    lessons, problems, owner, answers = [], [], {}, set()
     for stem in lesson_stems():
         try:
             lesson = read_lesson(stem)
-            compose(lesson)
+            made = [(lesson.where(cell), cell.answer, *source_and_stub(*cell.answer, lesson.where(cell)))
+                    for cell in lesson.cells if cell.answer]
         except LessonError as error:
             problems.append(str(error))
             continue
         lessons.append(lesson)
-        for cell in lesson.cells:
-            if cell.answer:
-                name, where = cell.answer[1], lesson.where(cell)
-                if name in owner:
-                    problems.append(f"{where}: the exercise {name} stands already at {owner[name]}")
-                elif name not in EXERCISES or EXERCISES[name].lesson != lesson.number:
-                    problems.append(f"{where}: {name} has no check in course_lib/checks/lesson_{lesson.number}.py")
-                owner.setdefault(name, where)
-    return lessons, problems
+        for where, answer, source, stub in made:
+            name = answer[1]
+            if name in owner:
+                problems.append(f"{where}: the exercise {name} stands already at {owner[name]}")
+            elif name not in EXERCISES or EXERCISES[name].lesson != lesson.number:
+                problems.append(f"{where}: {name} has no check in course_lib/checks/lesson_{lesson.number}.py")
+            elif source != as_written(*answer, where) and not _is_unanswered(EXERCISES[name], stub):
+                problems.append(f"{where}: the stub of {name} is not found to be unanswered: does every way through "
+                                "it come to a blank, and does nothing catch what it raises?")
+            owner.setdefault(name, where)
+            answers.add(answer)
+    return lessons, problems or marks_outside(answers)  # what a bad text asks for is not among the answers
+
+
+def _is_unanswered(exercise, stub):
+    """Does the check find that a stub is no answer, although something is left in it?"""
+    from course_lib.checks.engine.asking import ask
+    from course_lib.checks.engine.exercise import questions
+    from course_lib.checks.engine.mistakes import run_beside
+
+    answer = run_beside(exercise.verified, stub, f"<the stub of {exercise.name}>")
+    errors = (ask(answer, call).error for call in questions(exercise))
+    return any(error and error[0] == "NotImplementedError" for error in errors)
 
 
 def _take_outputs(solution, old):
@@ -151,7 +171,7 @@ def _write(files):
     try:
         for path, data in files.items():
             path.parent.mkdir(exist_ok=True)
-            partial[path] = path.with_suffix(".partial")
+            partial[path] = path.with_suffix(f".{os.getpid()}.partial")
             partial[path].write_bytes(data)
         for path, new in partial.items():
             os.replace(new, path)
@@ -172,7 +192,9 @@ def _lesson_path(lesson):
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="python -m course_lib.staff.build", description="Build the notebooks.")
     parser.add_argument("lessons", nargs="*", metavar="LESSON", help="a number, such as 04; all lessons without one")
-    parser.add_argument("--check", action="store_true", help="say what is stale and write nothing")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--check", action="store_true", help="say what is stale and write nothing")
+    instead.add_argument("--watch", action="store_true", help="build a lesson each time that its text is saved")
     parser.add_argument("--overwrite", action="store_true", help="also replace notebooks that were edited by hand")
     return parser.parse_args(arguments)
 

@@ -1,14 +1,25 @@
-"""Read a lesson as its author wrote it: one text, cell by cell, with the line each cell begins on."""
+"""Read a lesson as its author wrote it: one text, cell by cell, with the line each cell begins on.
+
+What jupytext makes of a text is kept in `build/texts`, which git ignores, until the text, jupytext or this module is
+another one. What is damaged or missing there is made again.
+"""
 
 import ast
+import contextlib
+import hashlib
+import json
+import os
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from course_lib.staff.first_cell import TAG, first_cell
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS, LESSONS = ROOT / "solutions", ROOT / "lessons"
+KEPT = ROOT / "build" / "texts"
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
 
 
@@ -57,21 +68,60 @@ def lesson_stems(folder=SOLUTIONS):
 
 def read_lesson(stem, folder=SOLUTIONS):
     """Parse one text; a text that is no lesson is a LessonError."""
-    import jupytext  # it takes seconds to import, and only this needs it
-
     path = folder / f"{stem}.py"
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise LessonError(f"solutions/{stem}.py: is not UTF-8 text ({error.reason})") from None
     starts = [i for i, line in enumerate(text.splitlines(), 1) if re.match(r"# %%(\s|$)", line)]
-    notebook = jupytext.reads(text, fmt="py:percent")
-    if len(starts) != len(notebook.cells) or not starts:
+    found = _parsed(stem, text)
+    if len(starts) != len(found) or not starts:
         raise LessonError(f"solutions/{stem}.py:1: text outside a cell: the file must begin with a `# %%` line")
-    cells = tuple(_cell(stem, cell, line) for cell, line in zip(notebook.cells, starts, strict=True))
+    cells = tuple(_cell(stem, *cell, line) for cell, line in zip(found, starts, strict=True))
     if cells[0].kind != "markdown" or not re.search(r"^# .+$", cells[0].source, re.M):
         raise LessonError(f"solutions/{stem}.py:{starts[0]}: the first cell must be markdown with the lesson's title")
     return Lesson(stem, (cells[0], _first_cell(cells[0].line), *cells[1:]))
+
+
+def _parsed(stem, text):
+    """What jupytext makes of a text: [kind, source, metadata] of each cell."""
+    path = KEPT / f"{stem}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["sum"] == _sum(text, kept["cells"]):
+            return kept["cells"]
+    import jupytext  # only a text that has changed needs it
+
+    try:
+        notebook = jupytext.reads(text, fmt="py:percent")
+    except Exception as error:  # whatever it finds in a header
+        says = str(error).split("\n")[0]
+        raise LessonError(f"solutions/{stem}.py:1: jupytext cannot read it: {type(error).__name__}: {says}") from None
+    cells = [[c.cell_type, c.source, {k: v for k, v in c.metadata.items() if k in ("name", "tags")}]
+             for c in notebook.cells]
+    _keep(path, json.dumps({"sum": _sum(text, cells), "cells": cells}))
+    return cells
+
+
+def _keep(path, text):
+    """Write a file whole, or not at all: without it the next build takes longer, and nothing else."""
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    with contextlib.suppress(OSError):
+        partial.unlink(missing_ok=True)
+
+
+def _sum(text, cells):
+    """A checksum of cells and of all that they come from."""
+    return hashlib.sha256(json.dumps([_reader(), text, cells]).encode()).hexdigest()
+
+
+@cache
+def _reader():
+    return [version("jupytext"), Path(__file__).read_text(encoding="utf-8")]
 
 
 def _first_cell(line):
@@ -79,15 +129,14 @@ def _first_cell(line):
     return Cell("code", source, {"tags": [TAG], "jupyter": {"source_hidden": True}, "cellView": "form"}, line)
 
 
-def _cell(stem, cell, line):
-    metadata = {k: v for k, v in cell.metadata.items() if k in ("name", "tags")}
+def _cell(stem, kind, source, metadata, line):
     answer = None
     if "exercise" in metadata.get("tags", []):
-        answer = _answer_named_by(cell.source)
+        answer = _answer_named_by(source)
         if answer is None:
             raise LessonError(f"solutions/{stem}.py:{line}: an exercise cell holds one line: "
                               "from course_lib.MODULE import NAME")
-    return Cell(cell.cell_type, cell.source, metadata, line, answer)
+    return Cell(kind, source, metadata, line, answer)
 
 
 def _answer_named_by(source):

@@ -4,11 +4,9 @@ A folder `source/LESSON/` holds the notebook and the course_lib that the class g
 whole by itself; before nbgrader grades, it puts its own copy of course_lib over the one that came back.
 """
 
-import ast
-
-import nbformat
-
+from course_lib.staff.answers import as_written, blanks, without_marks
 from course_lib.staff.notebooks import compose, to_bytes
+from course_lib.staff.quick import nbformat
 
 POINTS = 1  # of each exercise; nbgrader's formgrader can weigh them
 TEST = '''# For grading: leave this cell as it is.
@@ -42,12 +40,11 @@ def course_files(lessons, package):
 def assignment(lesson):
     """The instructor's notebook of a lesson: what `nbgrader generate_assignment` makes the students' of."""
     notebook, cells = compose(lesson)[0], []
-    exercises = {cell.answer[1] for cell in lesson.cells if cell.answer}
-    for cell in notebook.cells:
+    for cell, written in zip(notebook.cells, lesson.cells, strict=True):
         cells.append(cell)
-        if "exercise" in cell.metadata.get("tags", []):
-            name = next(node.name for node in ast.parse(cell.source).body if node.name in exercises)
-            cell.source = with_regions(cell.source)
+        if written.answer:
+            name = written.answer[1]
+            cell.source = with_regions(as_written(*written.answer, lesson.where(written)))
             cell.metadata["nbgrader"] = role(name, solution=True)
             test = nbformat.v4.new_code_cell(TEST.format(name=name), id=f"test-{name}"[:64])
             test.metadata["nbgrader"] = role(f"test-{name}", grade=True, locked=True, points=POINTS)
@@ -57,18 +54,13 @@ def assignment(lesson):
     return notebook
 
 
-def with_regions(source):
+def with_regions(definition):
     """A definition with the lines that its stub leaves out between nbgrader's marks."""
-    definition, lines = ast.parse(source).body[0], source.splitlines()
-    functions = [definition]
-    if isinstance(definition, ast.ClassDef):
-        functions = [item for item in definition.body if isinstance(item, ast.FunctionDef) and item.name != "__init__"]
-    for function in reversed(functions):
-        documented = ast.get_docstring(function) is not None
-        first = function.body[0].end_lineno if documented else function.body[0].lineno - 1
-        indent = " " * (function.col_offset + 4)
-        lines[first : function.end_lineno] = [f"{indent}### BEGIN SOLUTION", *lines[first : function.end_lineno],
-                                              f"{indent}### END SOLUTION"]
+    lines = without_marks(definition).splitlines()
+    for blank in reversed(blanks(definition)):
+        left_out = slice(blank.first - 1, blank.last)
+        lines[left_out] = [*blank.hint, f"{blank.indent}### BEGIN SOLUTION", *lines[left_out],
+                           f"{blank.indent}### END SOLUTION"]
     return "\n".join(lines)
 
 

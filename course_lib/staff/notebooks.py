@@ -7,13 +7,10 @@ import re
 from functools import cache
 from pathlib import Path
 
-import nbclient
-import nbformat
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-from course_lib.staff.answers import source_and_stub
+from course_lib.staff.answers import parsed, source_and_stub
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, SOLUTIONS, LessonError
+from course_lib.staff.quick import nbformat
 
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}}
@@ -35,6 +32,9 @@ def compose(lesson):
 
 def execute(notebook, lesson):
     """Run a solution in place, in the folder `solutions`; a cell that fails is a LessonError with its line."""
+    import nbclient  # prose needs neither it nor a kernel
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
     client = nbclient.NotebookClient(
         notebook, timeout=CELL_SECONDS, kernel_name="python3", coalesce_streams=True, record_timing=False,
         extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": str(SOLUTIONS)}})
@@ -42,17 +42,18 @@ def execute(notebook, lesson):
     client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     try:
         client.execute()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise LessonError(f"{lesson.where(lesson.cells[started[-1]])}: {_what_went_wrong(error)}") from None
+    except CellExecutionError as error:
+        says = f"this cell raises {error.ename}: {error.evalue}".split("\n")[0]
+    except CellTimeoutError:
+        says = f"this cell runs longer than {CELL_SECONDS} s"
+    except DeadKernelError:
+        says = "this cell kills the kernel"
+    else:
+        says = ""
+    if says:
+        raise LessonError(f"{lesson.where(lesson.cells[started[-1]])}: {says}")
     notebook.metadata = nbformat.from_dict(KERNEL)
     return notebook
-
-
-def _what_went_wrong(error):
-    if isinstance(error, CellExecutionError):
-        return f"this cell raises {error.ename}: {error.evalue}".split("\n")[0]
-    return f"this cell runs longer than {CELL_SECONDS} s" if isinstance(error, CellTimeoutError) \
-        else "this cell kills the kernel"
 
 
 def to_bytes(notebook):
@@ -66,25 +67,44 @@ def digest(value):
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def code_fingerprint(notebook):
+def code_fingerprint(notebook, lesson):
     """A fingerprint of all code that decides the outputs: the notebook's own and what it imports of course_lib.
 
     Comments and layout of course_lib do not count, nor does its version. Nor do the checks: of them a solution shows
     that an answer is right, and every test run executes it again.
+
+    notebook: the solution of the lesson
+    raises:   LessonError where a cell is no Python
     """
-    cells = [c.source for c in notebook.cells if c.cell_type == "code" and TAG not in c.metadata.get("tags", [])]
-    waiting, seen = sorted(_imported(ast.parse("\n".join(without_magics(c) for c in cells)))), set()
+    pairs = [(made, written) for made, written in zip(notebook.cells, lesson.cells, strict=True)
+             if made.cell_type == "code" and TAG not in made.metadata.get("tags", [])]
+    cells = [made.source for made, _ in pairs]
+    waiting, seen = sorted(set().union(*(_imported(_tree_of_cell(*pair, lesson)) for pair in pairs))), set()
     while waiting:
         path = waiting.pop()
         if path not in seen and path != VERSIONS and CHECKS not in path.parents:
             seen.add(path)
             waiting += sorted(_imported(_tree(path)) - seen)
-    return digest([cells, {str(p.relative_to(ROOT).as_posix()): ast.dump(_tree(p)) for p in sorted(seen)}])
+    return digest([cells, {str(p.relative_to(ROOT).as_posix()): _dumped(p) for p in sorted(seen)}])
+
+
+def _tree_of_cell(made, written, lesson):
+    """The syntax of a cell; `written` is the same one in its lesson's text."""
+    try:
+        return ast.parse(without_magics(made.source))
+    except SyntaxError as error:
+        line = written.line + (error.lineno or 0)
+        raise LessonError(f"solutions/{lesson.stem}.py:{line}: this is no Python: {error.msg}") from None
 
 
 @cache
 def _tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _dumped(path):
+    return ast.dump(_tree(path))
 
 
 def _imported(tree):
@@ -109,8 +129,10 @@ def without_magics(source):
 
 
 def _cell(cell, source):
-    make = nbformat.v4.new_markdown_cell if cell.kind == "markdown" else nbformat.v4.new_code_cell
-    return make(source, metadata=dict(cell.metadata), id="unset")
+    """A cell as nbformat makes one; the whole notebook is validated later, and not each of its cells as well."""
+    of_kind = {} if cell.kind == "markdown" else {"execution_count": None, "outputs": []}
+    return nbformat.from_dict({"cell_type": cell.kind, "id": "unset", "metadata": dict(cell.metadata),
+                               "source": source} | of_kind)
 
 
 def _notebook(cells):

@@ -1,6 +1,7 @@
 """The map of the course, concept -> lesson -> cell -> proof: is it complete, and does the README say the same?"""
 
 import csv
+import os
 import re
 
 from course_lib.staff.lesson_text import ROOT
@@ -73,9 +74,11 @@ def what_is_stale(lessons):
 
 
 def write(lessons):
-    """Bring the README's map of lessons up to date."""
-    if README.exists():
-        README.write_text(_with_section(lessons), encoding="utf-8", newline="\n")
+    """Bring the README's map of lessons up to date; two builds at once find it whole."""
+    if README.exists() and (text := _with_section(lessons)) != README.read_text(encoding="utf-8"):
+        partial = README.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(partial, README)
 
 
 def _with_section(lessons):

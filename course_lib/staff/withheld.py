@@ -15,7 +15,7 @@ from functools import cache
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.mistakes import ByHand
-from course_lib.staff.answers import BLANK, dedented, source_and_stub
+from course_lib.staff.answers import BLANK, as_written, dedented, parsed, source_and_stub
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.notebooks import without_magics
 
@@ -66,11 +66,12 @@ def spare(chosen, decided):
     beside = {node for node in graph if node[0] in open_ and node not in answers}
     roots = {root for lesson in chosen for root, _ in _roots_of_notebook(lesson, answers)} - held
     roots |= {node for node in graph if node not in beside | held} | _imported_by_modules()
+    roots |= {node for answer in held for node in _named_by_stub(*answer)} - held
     return beside - _reached(graph, sorted(roots), blocked=held).keys()
 
 
 def cut(module, text, decided, spared=frozenset()):
-    """The text of a module without the answers that are not kept: stubs, and stand-ins behind them.
+    """The text of a module without the answers that are not kept: stubs, and stand-ins behind them. No mark is left.
 
     spared: definitions, as (module, name), that are left out altogether
     """
@@ -80,13 +81,11 @@ def cut(module, text, decided, spared=frozenset()):
             text = text.replace(dedented(lines, node), "")
     text = re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
     for fate in decided:
-        if fate.module == module and fate.what != KEPT:
+        if fate.module == module:
             source, stub = source_and_stub(module, fate.name, module)
-            if fate.what == STAND_IN:
-                left = f"{stub}\n\n\n{_coded(source)}"
-            else:
-                left = f"{_refusing(stub, fate)}\n\n\n{fate.name}.stands_in = False"
-            text = text.replace(source, left)
+            left = {KEPT: source, STAND_IN: f"{stub}\n\n\n{_coded(source)}",
+                    WITHHELD: f"{_refusing(stub, fate)}\n\n\n{fate.name}.stands_in = False"}
+            text = text.replace(as_written(module, fate.name, module), left[fate.what])
     return text
 
 
@@ -153,6 +152,13 @@ def _roots_of_mistakes(number):
             if not isinstance(mistake, ByHand):
                 found |= _named(ast.parse(mistake.source), module, known)
     return sorted(found)
+
+
+def _named_by_stub(module, name):
+    """The definitions of course_lib that a stub itself names."""
+    tree = parsed((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+    known = {other: (module, other) for node in tree.body for other in _defines(node)} | _imports(tree)
+    return _named(ast.parse(source_and_stub(module, name, module)[1]), module, known) - {(module, name)}
 
 
 def _reached(graph, roots, blocked):

@@ -18,11 +18,14 @@ import torch
 
 from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
 from course_lib.checks.engine.identities import fill_with_identities
-from course_lib.checks.engine.time_limit import TookTooLong, time_limit
+from course_lib.checks.engine.time_limit import time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
 NUMBERS = 10**7  # in one result: an expanded tensor costs nothing until it is copied
 LETTERS = 10_000  # of what an answer prints
+LONG = 1_000  # letters of an error's message
+DTYPES = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+          torch.float32, torch.float64, torch.complex64, torch.complex128}  # of which any two can be compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,40 +82,63 @@ class Reply:
 
 def ask(candidate, call):
     """Put `call` to `candidate`, a function or a module class, in this process."""
-    args = tuple(_copy(a, call.strided) for a in call.args)
-    leaves = {i: a for i, a in enumerate(args) if call.gradients and _is_float(a)}
-    for leaf in leaves.values():
-        leaf.requires_grad_()
-    # A copy of each leaf goes in: writing into it is then seen as a change of the argument, not as a torch error.
-    handed = tuple(a.clone(memory_format=torch.preserve_format) if i in leaves else a for i, a in enumerate(args))
-    parameters = ()
-    stdout = _Beginning()
+    asked, stdout = _Asked(candidate, call), _Beginning()
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
             with time_limit(SECONDS):
-                with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
-                    if call.build is not None:
-                        with gpu.building() if gpu else contextlib.nullcontext():
-                            candidate = _build(candidate, call)
-                        if gpu:
-                            gpu.move(candidate)
-                        parameters = tuple(name for name, _ in candidate.named_parameters())
-                        leaves |= dict(candidate.named_parameters()) if call.gradients else {}
-                        if call.must_raise:  # it was to refuse these sizes at once
-                            return Reply((), "a module", parameters=parameters)
-                    for more in call.earlier:
-                        candidate(*(_copy(a, False) for a in more))
-                    outputs, form = _sorted(candidate(*handed))
-                    if call.twice:
-                        outputs = _after_writing_over(_sorted(candidate(*handed))[0], outputs)
-                if gpu and any(gpu.on_host(t) for t in outputs):
-                    raise LostDevice("the result is on the CPU although the arguments are not")
-                gradients = _unfolded(_gradients(outputs, leaves), call.weights) if call.gradients else None
-        except (Exception, SystemExit, TookTooLong) as error:
-            return Reply(error=(_kind(error), _one_line(error)), parameters=parameters,
-                         printed=stdout.getvalue(), where=_where(error, candidate))
-    return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in handed),
-                 gradients, parameters, None, stdout.getvalue())
+                return asked.reply(stdout)
+        except KeyboardInterrupt:  # somebody who does not want to wait
+            raise
+        except BaseException as error:  # SystemExit and TookTooLong are no Exceptions
+            return Reply(error=(_kind(error), _one_line(error)), parameters=asked.parameters,
+                         printed=stdout.getvalue(), where=_where(error, asked.candidate))
+
+
+class _Asked:
+    """A candidate with what a call hands to it. A class becomes a module, which stays known where it then fails."""
+
+    def __init__(self, candidate, call):
+        self.candidate, self.call, self.parameters = candidate, call, ()
+        args = tuple(_copy(a, call.strided) for a in call.args)
+        self.leaves = {i: a for i, a in enumerate(args) if call.gradients and _is_float(a)}
+        for leaf in self.leaves.values():
+            leaf.requires_grad_()
+        # A copy of each leaf goes in: writing into it is then seen as a change of the argument, not as a torch error.
+        self.args = tuple(a.clone(memory_format=torch.preserve_format) if i in self.leaves else a
+                          for i, a in enumerate(args))
+
+    def reply(self, stdout):
+        """The Reply; whatever goes wrong on the way is raised."""
+        call = self.call
+        with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
+            if call.build is not None:
+                self.build(gpu)
+                if call.must_raise:  # it was to refuse these sizes at once
+                    return Reply((), "a module", parameters=self.parameters)
+            outputs, form = self.outputs()
+        if gpu and any(gpu.on_host(t) for t in outputs):
+            raise LostDevice("the result is on the CPU although the arguments are not")
+        gradients = _unfolded(_gradients(outputs, self.leaves), call.weights) if call.gradients else None
+        return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in self.args),
+                     gradients, self.parameters, None, stdout.getvalue())
+
+    def build(self, gpu):
+        """Make the class a module."""
+        with gpu.building() if gpu else contextlib.nullcontext():
+            self.candidate = _build(self.candidate, self.call)
+        if gpu:
+            gpu.move(self.candidate)
+        self.parameters = tuple(name for name, _ in self.candidate.named_parameters())
+        self.leaves |= dict(self.candidate.named_parameters()) if self.call.gradients else {}
+
+    def outputs(self):
+        """The tensors that come back, and in which form."""
+        for more in self.call.earlier:
+            self.candidate(*(_copy(a, False) for a in more))
+        outputs, form = _read(self.candidate(*self.args))
+        if self.call.twice:
+            outputs = _after_writing_over(_read(self.candidate(*self.args))[0], outputs)
+        return outputs, form
 
 
 class NoOutput(Exception):
@@ -124,11 +150,14 @@ class TooLarge(Exception):
 
 
 class _Beginning(io.StringIO):
-    """Keeps the beginning of what is printed."""
+    """Keeps the beginning of what is printed, whoever closes it."""
 
     def write(self, text):
-        super().write(text[: max(0, LETTERS - self.tell())])
+        super().write(_printable(text[: max(0, LETTERS - self.tell())]))
         return len(text)
+
+    def close(self):
+        pass
 
 
 class UnregisteredWeight(AttributeError):
@@ -138,6 +167,9 @@ class UnregisteredWeight(AttributeError):
 def _build(cls, call):
     """Construct the module, hand it our weights by name, and set its mode."""
     module = cls(*call.build).to(call.dtype).train(call.train)
+    for name, parameter in module.named_parameters():
+        if parameter.is_meta:
+            raise UnregisteredWeight(f"its {name} is on the meta device, where a tensor holds no numbers")
     if call.before:
         module(*(_copy(a, False) for a in call.before))
     if call.layout:
@@ -193,41 +225,51 @@ def _uneven(t):
     return torch.arange(t.numel(), dtype=torch.float64).mul(1.7).add(0.3).cos().reshape(t.shape)
 
 
-def _sorted(returned):
-    """What was returned, by `_read`; a None beside a tensor is a second result that is not there."""
-    if isinstance(returned, tuple) and len(returned) == 2 and returned[1] is None \
-            and isinstance(returned[0], torch.Tensor):
-        return returned[:1], "a tuple of a tensor and None"
-    return _read(returned)
-
-
 def _read(returned):
-    """Sort what was returned into tensors, or say what it is instead."""
+    """What was returned: the tensors to compare, and the form they came in; of what is no answer, the form alone."""
     if isinstance(returned, torch.Tensor):
         return ((), f"a {_odd(returned)} tensor") if _odd(returned) else ((_plain(returned),), "tensor")
     if isinstance(returned, bool | np.bool_):
         return (torch.tensor(bool(returned)),), "True or False"
-    if isinstance(returned, tuple) and returned and all(isinstance(t, torch.Tensor) for t in returned):
-        odd = next(filter(None, map(_odd, returned)), "")
-        if odd:
-            return (), f"a tuple with a {odd} tensor"
-        return tuple(_plain(t) for t in returned), "tuple"
     if isinstance(returned, tuple):
-        if len(returned) == 2 and _is_list_of_integers(returned[0]) and type(returned[1]) is not bool \
-                and isinstance(returned[1], float | int):
-            tokens, score = torch.tensor(returned[0], dtype=torch.int64), torch.tensor(float(returned[1]))
-            return (tokens, score), "a tuple of a list of integers and a float"
-        return (), f"a tuple that holds {' and '.join(type(t).__name__ for t in returned) or 'nothing'}"
+        return _read_tuple(returned)
     names = {type(None): "None", np.ndarray: "a numpy array", list: "a list", float: "a Python number",
              int: "a Python number"}
     return (), names.get(type(returned), f"an object of type {type(returned).__name__}")
 
 
+def _read_tuple(returned):
+    """The same of a tuple. A None beside a tensor is a second result that is not there."""
+    if returned and all(isinstance(t, torch.Tensor) for t in returned):
+        odd = next(filter(None, map(_odd, returned)), "")
+        return ((), f"a tuple with a {odd} tensor") if odd else (tuple(map(_plain, returned)), "tuple")
+    if _is_tensor_and_none(returned):
+        return (_plain(returned[0]),), "a tuple of a tensor and None"
+    if _is_tokens_and_score(returned):
+        tokens, score = returned
+        return (torch.tensor(tokens, dtype=torch.int64), torch.tensor(float(score))), \
+            "a tuple of a list of integers and a float"
+    return (), f"a tuple that holds {' and '.join(type(t).__name__ for t in returned) or 'nothing'}"
+
+
+def _is_tensor_and_none(returned):
+    """What a model gives that was asked for a loss, and not given targets."""
+    return len(returned) == 2 and returned[1] is None and isinstance(returned[0], torch.Tensor) \
+        and not _odd(returned[0])
+
+
+def _is_tokens_and_score(returned):
+    """What a search gives: token numbers in a list, and a number."""
+    return len(returned) == 2 and isinstance(returned[0], list) and all(type(i) is int for i in returned[0]) \
+        and isinstance(returned[1], float | int) and type(returned[1]) is not bool
+
+
 def _odd(tensor):
-    """A word for a tensor that does not keep all its numbers in a table; empty for all others."""
+    """A word for a tensor that does not keep all its numbers in a table, or in an odd dtype; empty for all others."""
     with torch._C.DisableTorchFunctionSubclass():  # a subclass may say anything
         return "nested" if tensor.is_nested else "meta" if tensor.is_meta else \
-            "sparse" if tensor.layout is not torch.strided else ""
+            "sparse" if tensor.layout is not torch.strided else \
+            "" if tensor.dtype in DTYPES else str(tensor.dtype).removeprefix("torch.")
 
 
 def _plain(tensor):
@@ -238,10 +280,6 @@ def _plain(tensor):
     if tensor.numel() > NUMBERS:
         raise TooLarge(f"its result has {tensor.numel():,} numbers, in shape {tuple(tensor.shape)}")
     return tensor
-
-
-def _is_list_of_integers(value):
-    return isinstance(value, list) and all(type(i) is int for i in value)
 
 
 @contextlib.contextmanager
@@ -297,9 +335,14 @@ def _kind(error):
 
 def _one_line(error):
     try:
-        return " ".join(str(error).split())
+        return _printable(" ".join(str(error)[:LETTERS].split()))[:LONG]
     except Exception as another:
         return f"its message cannot be made, that raises {type(another).__name__}"
+
+
+def _printable(text):
+    """A text without halves of characters, which cannot be shown."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _where(error, candidate):

@@ -115,7 +115,7 @@ def first_difference(expected, got, roundings=ROUNDINGS):
 
 def differences(expected, got, roundings=ROUNDINGS):
     """Which entries are outside the tolerance; both have one shape."""
-    if not expected.is_floating_point():
+    if not expected.is_floating_point() or not got.is_floating_point():
         return expected != got
     allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
     near = (expected - got.to(expected.dtype)).abs() <= allowed
@@ -201,7 +201,11 @@ def alike(one, other):
 
 
 def _about(kind, message):
-    """What an error is about: shapes that do not fit have many words, other errors begin with what they are."""
+    """What an error is about: shapes that do not fit and a None have many words, others begin with what they are."""
+    if "None" in message and kind in ("TypeError", "AttributeError"):
+        return "None"
+    if kind == "AssertionError":
+        return kind
     of_torch = kind in ("RuntimeError", "ValueError", "IndexError")  # an AttributeError names attributes: `reshape`
     shapes = of_torch and re.search("size|shape|dimension|broadcast|view", message, re.I)
     return kind, "shapes" if shapes else message[:20]

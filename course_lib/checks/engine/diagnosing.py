@@ -1,6 +1,7 @@
 """What can be said of a wrong answer that is no classic mistake: which property fails, and how the numbers are off."""
 
 from dataclasses import replace
+from itertools import islice
 
 import torch
 
@@ -8,20 +9,27 @@ from course_lib.checks.engine.asking import Call, NoOutput
 from course_lib.checks.engine.comparing import first_difference, number
 from course_lib.checks.engine.exercise import argument_names, questions, truth
 
+MOST = 2  # properties that are told: of more, nobody reads the first
+
 
 def what_is_seen(exercise, candidate, failures, calls, replies, seed, ask):
     """Sentences, the most telling ones only: a property that fails, or how the wrong numbers look beside the right.
 
     failures: every Failure, in the order of the calls
     """
-    outputs = [reply.outputs[0] for reply in replies if reply.outputs]
-    if len(outputs) > 1 and all(torch.equal(outputs[0].double(), o.double()) for o in outputs[1:]):
+    plain = [reply for call, reply in zip(calls, replies, strict=True) if not call.special]
+    outputs = [reply.outputs[0] for reply in plain if reply.outputs]
+    same = all(o.shape == outputs[0].shape and not (o != outputs[0]).any() for o in outputs)
+    if 1 < len(outputs) == len(plain) and same:
         return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
     first = failures[0]
     if first.kind == "shape" or any(not t.isfinite().all() for t in first.reply.outputs):
         return _where_it_is_right(exercise, failures, calls)  # a property is about numbers in their places
-    broken = tuple(says for says, holds in exercise.properties
-                   if not property_holds(holds, exercise, candidate, seed, ask))
+    names = argument_names(exercise)
+    given = {names[i] for f in failures for i, argument in enumerate(f.call.args) if argument is not None}
+    told = (says for says, holds, *about in exercise.properties
+            if given.issuperset(about) and not property_holds(holds, exercise, candidate, seed, ask))
+    broken = tuple(islice(told, MOST))
     if broken or first.kind != "values":
         return broken
     if replies[0].form == "True or False":

@@ -29,7 +29,7 @@ class Exercise:
     sizes: tuple  # for `make`; unequal everywhere, then coinciding, then one
     make: Callable  # make(generator, *size) -> args in float32
     by_hand: tuple = ()  # wrong answers that are no edit of the right one; all others stand in checks/mistakes
-    properties: tuple = ()  # pairs (sentence for when it fails, holds(output, generator))
+    properties: tuple = ()  # (what is seen when it fails, holds(output, generator)), and an optional argument's name
     statistics: tuple = ()  # pairs (sentence, holds(draw, generator)) of random answers: each of them must hold
     extremes: tuple = ()  # large arguments whose scores are exact in float32
     square_size: tuple = ()  # a size whose square root is exact, for judging in float64

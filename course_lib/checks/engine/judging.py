@@ -170,17 +170,21 @@ def _by_chance(exercise, candidate, failures, ask):
 
 def _closest(exercise, calls, replies):
     """The one mistake that most wrong replies to plain calls are those of; of a test, which says yes or no, none is."""
-    wrong = [(c, r) for c, r in zip(calls, replies, strict=True)
-             if c.special in ("", "large values") and not r.error and compare(truth(exercise, c), r, c)]
+    wrong, right = [], []
+    for c, r in zip(calls, replies, strict=True):
+        if c.special in ("", "large values") and not r.error:
+            (wrong if compare(truth(exercise, c), r, c) else right).append((c, r))
     if len(wrong) < FEW or wrong[0][1].form == "True or False":
         return None
     same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
     best = max(same.values(), default=0)
     found = [m for m, n in same.items() if n == best]
-    return Closest(found[0], best, len(wrong)) if best and len(found) == 1 else None
+    if not best or len(found) > 1 or best <= len(right) - _how_many_alike(found[0], right):
+        return None  # what is wrong as often where the answer is right is not close to it
+    return Closest(found[0], best, len(wrong))
 
 
-def _how_many_alike(mistake, pairs, needed):
+def _how_many_alike(mistake, pairs, needed=0):
     """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed."""
     same = 0
     for i, (call, reply) in enumerate(pairs):
@@ -207,7 +211,7 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
     fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, true, broken, seed))
     (says, call), *others = broken.items()
     failure = Failure(call, "statistics", says, Reply(), Reply())
-    return Verdict(exercise, "wrong", calls, failure, fitting, seen=() if fitting else tuple(s for s, _ in others))
+    return Verdict(exercise, "wrong", calls, failure, fitting, seen=() if fitting else tuple(s for s, _ in others[:1]))
 
 
 def _breaks_the_same(mistake, exercise, calls, true, broken, seed):

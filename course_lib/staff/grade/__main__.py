@@ -30,7 +30,7 @@ from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
-from course_lib.staff.grade.tables import Mistake, difference, rows, settings, write_grades, write_results
+from course_lib.staff.grade.tables import PolicyError, difference, rows, settings, write_grades, write_results
 
 REFUSED, STOPPED = 3, 130
 
@@ -53,7 +53,7 @@ def main(arguments=None):
     except NoIsolation as error:
         print(f"grade: {error}", file=sys.stderr)
         return REFUSED
-    except (UsageError, book.BookError, ReadingError, LaneError, Mistake) as error:
+    except (UsageError, book.BookError, ReadingError, LaneError, PolicyError) as error:
         print(f"grade: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -128,8 +128,8 @@ def _run(options, connection, waiting, total, level, stamp, seed, chosen):
         recipe = (str(root), level, tuple(chosen or EXERCISES), seed, stamp, limits)
         how = _by_dask(options.dask) if options.dask else graded
         count = 0
-        for submission, verdicts, seconds in how(waiting, recipe, min(options.lanes, max(1, total))):
-            book.write(connection, submission, verdicts, seconds)
+        for submission, marks, seconds in how(waiting, recipe, min(options.lanes, max(1, total))):
+            book.write(connection, submission, marks, seconds)
             count += 1
             bar.update()
     print(f"{count} graded now, {total - count} before." if total > count else f"{count} graded.")

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from course_lib.staff.grade import confine
+from course_lib.staff.grade.confine.system_calls import PR_SET_CHILD_SUBREAPER, prctl
 from course_lib.staff.grade.sample import ANSWERS, cell, notebook, submission, write_class
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.nbgrader_export import CONFIG, TEST, role, with_regions
@@ -91,7 +91,7 @@ def _measured(command, folder, environment=None):
 
     Bubblewrap ends without waiting for what it has started: this process takes it in, or nobody would count its time.
     """
-    confine._prctl(confine.PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     wall = time.monotonic() - began

@@ -22,7 +22,7 @@ class BookError(ValueError):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Mark:
     """What was found for one exercise of one student."""
 
     exercise: str
@@ -112,7 +112,7 @@ def finished(connection, student):
     return row and row[0]
 
 
-def write(connection, submission, verdicts, seconds):
+def write(connection, submission, marks, seconds):
     """All that was found of one student, or nothing of it: one transaction."""
     notebooks = json.dumps([{"path": n.path, "modified": n.modified, "cells": n.cells} for n in submission.notebooks])
     with connection:
@@ -120,8 +120,8 @@ def write(connection, submission, verdicts, seconds):
                            (submission.student, submission.digest, notebooks, json.dumps(submission.problems), seconds))
         connection.execute("DELETE FROM verdict WHERE student = ?", (submission.student,))
         connection.executemany("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                               [(submission.student, v.exercise, v.lesson, v.verdict, v.mistake, v.reason, v.flags,
-                                 v.isolation, v.seconds, v.code, json.dumps(v.card)) for v in verdicts])
+                               [(submission.student, m.exercise, m.lesson, m.verdict, m.mistake, m.reason, m.flags,
+                                 m.isolation, m.seconds, m.code, json.dumps(m.card)) for m in marks])
 
 
 def take_over(old, new):

@@ -19,7 +19,7 @@ import torch
 import course_lib
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import LETTERS, Reply
-from course_lib.staff.answers import source_and_stub
+from course_lib.staff.answers import as_written, stub
 from course_lib.staff.grade import confine, frames
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
@@ -46,8 +46,9 @@ class LaneError(RuntimeError):
 
 def write_root(root):
     """The files a worker sees: itself, and the course without answers, checks and staff."""
-    for name in ("worker.py", "frames.py", "confine.py", "memory_files.py"):
+    for name in ("worker.py", "frames.py", "memory_files.py"):
         shutil.copy(HERE / name, root / name)
+    shutil.copytree(HERE / "confine", root / "confine", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(COURSE, root / "course_lib", ignore=shutil.ignore_patterns("staff", "checks", "__pycache__"))
     checks = root / "course_lib" / "checks"
     (checks / "engine").mkdir(parents=True)
@@ -56,9 +57,8 @@ def write_root(root):
         shutil.copy(COURSE / "checks" / "engine" / f"{name}.py", checks / "engine" / f"{name}.py")
     modules = {name: e.verified.__module__ for name, e in EXERCISES.items()}
     for name, module in modules.items():
-        source, stub = source_and_stub(module, name, name)
-        path = root / (module.replace(".", "/") + ".py")
-        path.write_text(path.read_text(encoding="utf-8").replace(source, stub), encoding="utf-8")
+        written, path = as_written(module, name, name), root / (module.replace(".", "/") + ".py")
+        path.write_text(path.read_text(encoding="utf-8").replace(written, stub(written)), encoding="utf-8")
     (root / "scratch").mkdir()
     for fonts in (Path.home() / ".cache" / "matplotlib").glob("fontlist*.json"):  # making it anew takes seconds
         shutil.copy(fonts, root / "scratch" / fonts.name)

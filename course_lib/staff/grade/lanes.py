@@ -14,6 +14,7 @@ import time
 import torch
 
 from course_lib.staff.grade import confine
+from course_lib.staff.grade.confine.system_calls import PR_SET_PDEATHSIG, prctl
 from course_lib.staff.grade.lane import Lane, LaneError, start_template
 from course_lib.staff.grade.marking import Marker
 
@@ -26,7 +27,7 @@ def cores():
 
 
 def graded(waiting, recipe, lanes):
-    """Grade submissions, so many at a time: yields (Submission, Verdicts, seconds) as they are done.
+    """Grade submissions, so many at a time: yields (Submission, Marks, seconds) as they are done.
 
     waiting: an iterator of Submissions, of which one for each lane is held at once
     recipe:  what `marker` makes a Marker of
@@ -83,10 +84,10 @@ def marker(recipe, control=None):
 
 
 def timed(judge, submission):
-    """The Verdicts of one submission and the seconds it took."""
+    """The Marks of one submission and the seconds it took."""
     began = time.monotonic()
-    verdicts = judge.mark(submission)
-    return verdicts, round(time.monotonic() - began, 3)
+    marks = judge.mark(submission)
+    return marks, round(time.monotonic() - began, 3)
 
 
 def _fork_judge(recipe, control, not_its_own):
@@ -104,7 +105,7 @@ def _fork_judge(recipe, control, not_its_own):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard interrupts the command alone
         confine.undumpable()
         if sys.platform == "linux":
-            confine._prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         _judge(theirs, marker(recipe, control))
     finally:
         os._exit(1)

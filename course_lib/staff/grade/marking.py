@@ -8,7 +8,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import card_rows
-from course_lib.staff.grade.book import Verdict
+from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
 from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
@@ -40,22 +40,22 @@ class Marker:
     limits: Limits = field(default_factory=Limits)
 
     def mark(self, submission):
-        """The Verdicts of a submission, for each exercise in scope that it has an answer, an attempt or a stub of."""
+        """The Marks of a submission, for each exercise in scope that it has an answer, an attempt or a stub of."""
         try:
             return self._mark(submission)
         except LaneError:
             raise
         except Exception as error:  # a mistake of the grader's own costs one submission, not the run
-            return [Verdict(name, EXERCISES[name].lesson, "error", isolation=self.stamp, reason=_own_failure(error))
+            return [Mark(name, EXERCISES[name].lesson, "error", isolation=self.stamp, reason=_own_failure(error))
                     for name in self.exercises]
 
     def _mark(self, submission):
         run = list(pieces(submission))
         own = [p for p in run if p.is_own]
-        found = {v.exercise: v for v in _Student(self, run, own).verdicts()} if own else {}
+        found = {m.exercise: m for m in _Student(self, run, own).marks()} if own else {}
         for name in left_blank(submission) & set(self.exercises) - set(found):
-            found[name] = Verdict(name, EXERCISES[name].lesson, "missing", isolation=self.stamp,
-                                  reason="Its cell is as it was handed out.")
+            found[name] = Mark(name, EXERCISES[name].lesson, "missing", isolation=self.stamp,
+                               reason="Its cell is as it was handed out.")
         return [found[name] for name in self.exercises if name in found]
 
 
@@ -70,71 +70,71 @@ class _Student:
         self.after_a_mistake = False  # has its child been asked for an answer that made a classic mistake?
         self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
 
-    def verdicts(self):
+    def marks(self):
         """In the course's order; what was too slow, or stood on another answer that is wrong, is tried once more."""
         flags = scan([p.source for p in self.own], self.marker.exercises)
         passed = {}
         try:
             for name in self.marker.exercises:
-                verdict = self.verdict(name, flags.get(name, ()))
-                if verdict and verdict.verdict != "pass":
-                    alone = self.alone(name, verdict, flags.get(name, ()))
-                    verdict = alone if alone and alone.verdict == "pass" else self.another_chance(
-                        name, verdict, passed, flags.get(name, ()), alone)
-                    if verdict.mistake:
+                mark = self.mark(name, flags.get(name, ()))
+                if mark and mark.verdict != "pass":
+                    alone = self.alone(name, mark, flags.get(name, ()))
+                    mark = alone if alone and alone.verdict == "pass" else self.another_chance(
+                        name, mark, passed, flags.get(name, ()), alone)
+                    if mark.mistake:
                         self.after_a_mistake = True
                     else:
                         self.end()  # what a wrong answer has left behind must not fail the next one
-                if verdict:
-                    passed[name] = verdict.verdict == "pass"
-                    yield verdict
+                if mark:
+                    passed[name] = mark.verdict == "pass"
+                    yield mark
         finally:
             self.end()
 
-    def another_chance(self, name, verdict, passed, flags, alone):
+    def another_chance(self, name, mark, passed, flags, alone):
         """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault.
 
         alone: what came of it alone, if that was tried
         """
         others = {o for o in other_exercises(name, self.run) if not passed.get(o)}
         given = sources_with_what_they_need(others, name)
-        slow = verdict.verdict == "timeout" and not (alone and alone.verdict == "timeout")
+        slow = mark.verdict == "timeout" and not (alone and alone.verdict == "timeout")
         if not slow and not given or time.monotonic() > self.deadline:
-            return verdict
+            return mark
         self.end()
-        again = self.verdict(name, flags, given)
+        again = self.mark(name, flags, given)
         self.end()
-        better = again and (again.verdict == "pass" or verdict.verdict in ("timeout", "missing"))
-        return again if better else verdict
+        better = again and (again.verdict == "pass" or mark.verdict in ("timeout", "missing"))
+        return again if better else mark
 
-    def alone(self, name, verdict, flags):
+    def alone(self, name, mark, flags):
         """What a verdict comes to where only what the answer needs is run, so that no other cell's trick costs it.
 
         None where it is sure already, or the answer needs all there is and was the first wrong one in its child.
         """
         needed = needed_for(name, self.run)
-        if verdict.verdict in ("pass", "missing") or verdict.mistake or time.monotonic() > self.deadline \
+        if mark.verdict in ("pass", "missing") or mark.mistake or time.monotonic() > self.deadline \
                 or len(needed) == len(self.run) and not self.after_a_mistake:
             return None
         self.end()
         blamed, self.skipped, self.only = self.skipped, {}, needed
-        again = self.verdict(name, flags)
+        again = self.mark(name, flags)
         self.end()
         self.skipped, self.only = blamed, None
         return again
 
-    def verdict(self, name, flags, given=None):
-        """The Verdict for one exercise, or None where there is no trace of it."""
+    def mark(self, name, flags, given=None):
+        """The Mark for one exercise, or None where there is no trace of it."""
         began, used = time.monotonic(), set()
         exercise = EXERCISES[name]
-        blank = Verdict(name, exercise.lesson, "missing", isolation=self.marker.stamp, code=code_of(name, self.own),
-                        flags=", ".join(flags))
+        blank = Mark(name, exercise.lesson, "missing", isolation=self.marker.stamp, code=code_of(name, self.own),
+                     flags=", ".join(flags))
         try:
             places = self.places(name, given or {})
             if not places:
                 return self.not_found(blank)
             found = [self.judged(blank, where, kind, used) for where, kind in places[-3:]]
-            best = next((v for v in found if v.verdict == "pass"), found[-1])
+            best = next((m for m in found if m.verdict == "pass"), found[-1])
         except Lost as lost:
             self.end()
             best = replace(blank, verdict=lost.verdict, reason=f"When it was called, {lost}.",

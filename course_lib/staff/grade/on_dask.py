@@ -13,7 +13,7 @@ _judge = None  # of this worker: (recipe, Marker, the folder of its template)
 
 
 def graded(waiting, recipe, address):
-    """Grade submissions on a cluster: yields (Submission, Verdicts, seconds) as they are done.
+    """Grade submissions on a cluster: yields (Submission, Marks, seconds) as they are done.
 
     waiting: an iterator of Submissions, of which two for each worker's thread are held at once
     recipe:  as `lanes.marker` takes it; the folder and the level are each worker's own
@@ -45,7 +45,7 @@ def graded(waiting, recipe, address):
 
 
 def mark_one(recipe, submission):
-    """The Verdicts of one submission and the seconds it took, on a worker."""
+    """The Marks of one submission and the seconds it took, on a worker."""
     global _judge
     with _one_at_a_time:
         if _judge is None or _judge[0] != recipe:

@@ -23,7 +23,7 @@ from course_lib.staff.grade.markup import (
     verdict_in_words,
     with_code,
 )
-from course_lib.staff.grade.policy import Mistake, everybody, manual_scores
+from course_lib.staff.grade.policy import PolicyError, everybody, manual_scores
 from course_lib.staff.grade.tables import number, rows, whole_file
 
 OURS = re.compile(r"[a-z0-9-]*-[0-9a-f]{12}\.html|\.[a-z0-9-]*-[0-9a-f]{12}\.html\.\d+")  # the second: left unfinished
@@ -36,13 +36,14 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
     folder:  every page takes its place when it is finished; pages of students who are gone are removed
     manual:  path of a CSV with scores given by hand, or None
     similar: [(exercise, student, other student, share of what is the same)]
-    raises:  Mistake, for what is wrong with that CSV, or where a file cannot be written
+    raises:  PolicyError, for what is wrong with that CSV, or where a file cannot be written
     """
     folder, students = Path(folder), everybody(connection, settings)
     scores, worth = manual_scores(manual, students, settings)
     inside = folder / "students"
     if inside.is_symlink():
-        raise Mistake(f"{inside} is a link to somewhere else: remove it, so that pages are written only in {folder}.")
+        raise PolicyError(f"{inside} is a link to somewhere else: remove it, so that pages are written only in "
+                          f"{folder}.")
     cohort, written = Cohort(connection, students, settings, similar, file_name), set()
     for student, group in groupby(rows(connection, settings), lambda row: row.student):
         of_student, given = list(group), scores.get(student, {})

@@ -15,7 +15,7 @@ from course_lib.checks import EXERCISES
 EXAMPLE = "2026-03-01T23:59:00Z"
 
 
-class Mistake(Exception):
+class PolicyError(Exception):
     """What is wrong with something an instructor handed in: one sentence a line, each with its place."""
 
 
@@ -45,7 +45,7 @@ def settings(path=None):
 
     path:    a TOML with any of [points], [deadlines], [late], [students] and [reflection], or None
     returns: Settings
-    raises:  Mistake, with a sentence for each mistake in it
+    raises:  PolicyError, with a sentence for each mistake in it
     """
     if path is None:
         return Settings()
@@ -53,7 +53,7 @@ def settings(path=None):
     try:
         table = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise Mistake(f"{path} is no TOML: {error}.") from None
+        raise PolicyError(f"{path} is no TOML: {error}.") from None
     for section, content in table.items():
         if section not in READERS:
             mistakes.append(f"{path}: {_unknown('section', section, READERS)}")
@@ -66,7 +66,7 @@ def settings(path=None):
         mistakes.append(f"{path}: [deadlines] needs a section [late]: say how many late days you accept, "
                         "such as days = 0 for none.")
     if mistakes:
-        raise Mistake("\n".join(mistakes))
+        raise PolicyError("\n".join(mistakes))
     return Settings(**found)
 
 
@@ -76,7 +76,7 @@ def manual_scores(path, students, settings):
     path:     a CSV with the columns student, item, points and perhaps comment, or None
     students: everybody known
     returns:  {student: {item: (points, comment)}} and {item: its points, or the most that anybody got}
-    raises:   Mistake, with a sentence for each line that cannot be taken as it is
+    raises:   PolicyError, with a sentence for each line that cannot be taken as it is
     """
     scores, worth, mistakes, known = {}, dict(settings.reflection), [], _by_normal_form(students)
     for line, row in _csv(path, ("student", "item", "points")) if path else ():
@@ -88,7 +88,7 @@ def manual_scores(path, students, settings):
         scores.setdefault(student, {})[item] = (float(row["points"]), row.get("comment", ""))
         worth[item] = settings.reflection.get(item, max(float(row["points"]), worth.get(item, 0)))
     if mistakes:
-        raise Mistake("\n".join(mistakes))
+        raise PolicyError("\n".join(mistakes))
     return scores, worth
 
 
@@ -172,8 +172,8 @@ def _students(table, path, complain):
                 complain("file", f"{name}, line {line}: " + (f"{row['id']} stands there twice." if row["id"]
                                                              else "there is no id."))
             roster[row["id"]] = {"name": row.get("name", ""), "email": row.get("email", "")}
-    except Mistake as mistake:
-        complain("file", str(mistake))
+    except PolicyError as error:
+        complain("file", str(error))
     return {"roster": roster}
 
 
@@ -202,24 +202,26 @@ def _csv(path, needed):
         header = [name.strip().lower() for name in next(reader, [])]
         for name in needed:
             if header.count(name) != 1:
-                raise Mistake(f"{path}, line 1: there is to be one column named {name}; it has {', '.join(header)}.")
+                raise PolicyError(f"{path}, line 1: there is to be one column named {name}; it has "
+                                  f"{', '.join(header)}.")
         for cells in reader:
             if len(cells) > len(header):
-                raise Mistake(f"{path}, line {reader.line_num}: it has {len(cells)} cells under {len(header)} columns.")
+                raise PolicyError(f"{path}, line {reader.line_num}: it has {len(cells)} cells under {len(header)} "
+                                  "columns.")
             if any(cell.strip() for cell in cells):
                 texts = [cell.strip() for cell in cells] + [""] * (len(header) - len(cells))
                 yield reader.line_num, dict(zip(header, texts, strict=True))
     except csv.Error as error:
-        raise Mistake(f"{path}, line {reader.line_num}: this is no CSV: {error}.") from None
+        raise PolicyError(f"{path}, line {reader.line_num}: this is no CSV: {error}.") from None
 
 
 def _text(path):
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise Mistake(f"{path} cannot be read: {error.strerror}.") from None
+        raise PolicyError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise Mistake(f"{path} is not in UTF-8: save it as “CSV UTF-8” or plain text in UTF-8.") from None
+        raise PolicyError(f"{path} is not in UTF-8: save it as “CSV UTF-8” or plain text in UTF-8.") from None
 
 
 def _unknown(kind, name, known):

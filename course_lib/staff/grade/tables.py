@@ -14,9 +14,9 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade.policy import Mistake, Settings, everybody, manual_scores, settings
+from course_lib.staff.grade.policy import PolicyError, Settings, everybody, manual_scores, settings
 
-__all__ = ["Mistake", "Row", "Settings", "difference", "rows", "settings", "write_grades", "write_results"]
+__all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_grades", "write_results"]
 LONGEST = 1000  # characters of a text in a table
 CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 NO_GRADE = "-"  # Moodle's word for it: an empty cell in a column that is new stops its import
@@ -79,7 +79,7 @@ def write_grades(connection, settings, path, manual=None):
 
     path:   of grades.csv: a line for each student, a column for each exercise and each item scored by hand
     manual: path of a CSV with scores given by hand, or None
-    raises: Mistake, for what is wrong with that CSV, or where a file cannot be written
+    raises: PolicyError, for what is wrong with that CSV, or where a file cannot be written
     """
     path, students = Path(path), everybody(connection, settings)
     scores, items = manual_scores(manual, students, settings)
@@ -156,7 +156,7 @@ def table(path):
 def whole_file(path):
     """A text file that takes its place only when it is finished.
 
-    raises: Mistake, where it cannot be written
+    raises: PolicyError, where it cannot be written
     """
     path = Path(path)
     new = path.with_name(f".{path.name}.{os.getpid()}")
@@ -166,7 +166,7 @@ def whole_file(path):
             yield file
         os.replace(new, path)
     except OSError as error:
-        raise Mistake(f"{path} cannot be written: {error.strerror}; is it open elsewhere?") from None
+        raise PolicyError(f"{path} cannot be written: {error.strerror}; is it open elsewhere?") from None
     finally:
         with suppress(OSError):
             new.unlink()

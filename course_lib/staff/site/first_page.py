@@ -9,6 +9,7 @@ from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.site.page import Page
 
 ROW, LINE = 68, 46  # pixels: the height of a lesson on the map, and where the line of lessons runs
+MISTAKES = "What can go wrong in an exercise is in the [catalogue of misconceptions](misconceptions/index.md)."
 PICTURES = ("docs/*.png", "docs/*.svg")
 
 
@@ -20,14 +21,14 @@ def page(lessons):
     if not (begin and end):
         raise site.SiteError(f"README.md: it has no lines {syllabus.BEGIN} and {syllabus.END}, "
                              "between which the site puts its map of lessons")
-    facts = [_facts(lesson) for lesson in lessons]
+    facts = [facts_of(lesson) for lesson in lessons]
     made_of = "README.md", "course_lib/concepts.tsv", *(lesson.made_of[0] for lesson in lessons)
     pictures = [path for pattern in PICTURES for path in sorted(ROOT.glob(pattern))]
-    return Page("index.md", before + lesson_map(facts) + "\n\n" + _taught(facts) + after, made_of,
+    return Page("index.md", before + "\n\n".join([lesson_map(facts), MISTAKES, _taught(facts)]) + after, made_of,
                 extra=tuple((path.relative_to(ROOT).as_posix(), path) for path in pictures))
 
 
-def _facts(lesson):
+def facts_of(lesson):
     """Number, title, minutes, exercises and needed lessons, as the lesson's first cell says them."""
     cells = json.loads(lesson.text)["cells"]
     head = "".join(cells[0]["source"])

@@ -1,0 +1,299 @@
+"""Mistakes of lesson 10 once more, each thought wrong in the same way and written by somebody else."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.wires import FeedForward
+
+
+class Given(nn.Module):
+    """The constructor of the stub."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.ff = FeedForward(d_model, d_ff, dropout)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+
+class NormFirstByBlocks(Given):
+    def attend(self, x, mask):
+        y = self.norm1(x)
+        return self.dropout(self.self_attn(query=y, key=y, value=y, mask=mask))
+
+    def think(self, x):
+        return self.dropout(self.ff(self.norm2(x)))
+
+    def forward(self, x, mask=None):
+        x = x + self.attend(x, mask)
+        return x + self.think(x)
+
+
+class SublayerNormalisesItsAnswer(Given):
+    def residual(self, x, answer, norm):
+        return torch.add(x, norm(self.dropout(answer)))
+
+    def forward(self, x, mask=None):
+        x = self.residual(x, self.self_attn(x, x, x, mask), self.norm1)
+        return self.residual(x, self.ff(x), self.norm2)
+
+
+class SameNormInALoop(Given):
+    def forward(self, x, mask=None):
+        for sublayer in (lambda y: self.self_attn(y, y, y, mask), self.ff):
+            total = x + self.dropout(sublayer(x))
+            x = F.layer_norm(total, total.shape[-1:], self.norm1.weight, self.norm1.bias, self.norm1.eps)
+        return x
+
+
+class NormsFromTheLastToTheFirst(Given):
+    def forward(self, x, mask=None):
+        steps = [(self.norm2, lambda y: self.self_attn(y, y, y, mask)), (self.norm1, self.ff)]
+        for norm, step in steps:
+            x = norm(self.dropout(step(x)).add(x))
+        return x
+
+
+class ForgetsTheSecondNorm(Given):
+    def forward(self, x, mask=None):
+        attended = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+        thought = self.dropout(self.ff(attended))
+        return torch.stack([attended, thought]).sum(0)
+
+
+class ForgetsAllNorms(Given):
+    def add(self, x, answer):
+        return self.dropout(answer) + x
+
+    def forward(self, x, mask=None):
+        h = self.add(x, self.self_attn(x, x, x, mask))
+        return self.add(h, self.ff(h))
+
+
+class NothingAround(Given):
+    def forward(self, x, mask=None):
+        h = self.norm1(self.dropout(self.self_attn(query=x, key=x, value=x, mask=mask)))
+        return self.norm2(self.dropout(self.ff(h)))
+
+
+class NothingAroundAttention(Given):
+    def forward(self, x, mask=None):
+        x = self.self_attn(x, x, x, mask)
+        x = self.norm1(self.dropout(x))
+        y = self.dropout(self.ff(x))
+        return self.norm2(y + x)
+
+
+class KeptFromTheStart(Given):
+    def forward(self, x, mask=None):
+        residual = x
+        x = self.self_attn(x, x, x, mask)
+        x = self.norm1(residual + self.dropout(x))
+        x = self.ff(x)
+        return self.norm2(residual + self.dropout(x))
+
+
+class SecondAttention(Given):
+    def forward(self, x, mask=None):
+        for norm in (self.norm1, self.norm2):
+            x = norm(x + self.dropout(self.self_attn(x, x, x, mask)))
+        return x
+
+
+class ThinksBeforeLooking(Given):
+    def forward(self, x, mask=None):
+        thought = self.norm1(x + self.dropout(self.ff(x)))
+        looked = self.self_attn(thought, thought, thought, mask=mask)
+        return self.norm2(thought + self.dropout(looked))
+
+
+class ThinksLooksWithOwnNorms(Given):
+    """Each norm stays beside its sublayer."""
+
+    def forward(self, x, mask=None):
+        x = self.norm2(x + self.dropout(self.ff(x)))
+        return self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+
+
+class Parallel(Given):
+    def forward(self, x, mask=None):
+        looked, thought = self.self_attn(x, x, x, mask), self.ff(x)
+        return self.norm2(self.norm1(x + self.dropout(looked) + self.dropout(thought)))
+
+
+class ParallelUnderOneNorm(Given):
+    def forward(self, x, mask=None):
+        both = sum(self.dropout(y) for y in (self.self_attn(x, x, x, mask), self.ff(x)))
+        return self.norm1(x + both)
+
+
+class MaskStaysOutside(Given):
+    def looked(self, x):
+        return self.self_attn(x, x, x)
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.dropout(self.looked(x)))
+        return self.norm2(x + self.dropout(self.ff(x)))
+
+
+class HandsOnWhatIsHidden(Given):
+    def forward(self, x, mask=None):
+        hidden = None if mask is None else mask == 0
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, hidden)))
+        return self.norm2(x + self.dropout(self.ff(x)))
+
+
+class LooksBackOnly(Given):
+    def forward(self, x, mask=None):
+        place = torch.arange(x.size(1), device=x.device)
+        back = place[None, :] <= place[:, None]
+        back = back if mask is None else torch.logical_and(back, mask)
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, back)))
+        return self.norm2(x + self.dropout(self.ff(x)))
+
+
+class NoDropoutAnywhereOutside(Given):
+    def forward(self, x, mask=None):
+        x = F.layer_norm(x + self.self_attn(x, x, x, mask), x.shape[-1:], self.norm1.weight, self.norm1.bias)
+        return F.layer_norm(x + self.ff(x), x.shape[-1:], self.norm2.weight, self.norm2.bias)
+
+
+class FeedForwardBuiltWithoutDropout(Given):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.ff = FeedForward(d_model, d_ff)
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+        return self.norm2(x + self.dropout(self.ff(x)))
+
+
+class FunctionalDropoutUntold(Given):
+    def forward(self, x, mask=None):
+        p = self.dropout.p
+        x = self.norm1(x + F.dropout(self.self_attn(x, x, x, mask), p))
+        return self.norm2(x + F.dropout(self.ff(x), p))
+
+
+class DropsSums(Given):
+    def forward(self, x, mask=None):
+        summed = torch.add(x, self.self_attn(x, x, x, mask))
+        x = self.norm1(self.dropout(summed))
+        summed = torch.add(x, self.ff(x))
+        return self.norm2(self.dropout(summed))
+
+
+class DropsBehindTheNorms(Given):
+    def forward(self, x, mask=None):
+        for norm, step in ((self.norm1, lambda y: self.self_attn(y, y, y, mask)), (self.norm2, self.ff)):
+            x = nn.Sequential(norm, self.dropout)(x + step(x))
+        return x
+
+
+class DropsTheQuestions(Given):
+    def forward(self, x, mask=None):
+        y = self.dropout(x)
+        x = self.norm1(x + self.self_attn(y, y, y, mask))
+        return self.norm2(x + self.ff(self.dropout(x)))
+
+
+class NormsBothEnds(Given):
+    def forward(self, x, mask=None):
+        y = self.norm1(x)
+        x = self.norm1(x + self.dropout(self.self_attn(y, y, y, mask)))
+        return self.norm2(x + self.dropout(self.ff(self.norm2(x))))
+
+
+class StopsAfterAttention(Given):
+    def forward(self, x, mask=None):
+        context = self.self_attn(x, x, x, mask)
+        return self.norm1(self.dropout(context) + x)
+
+
+class StopsAfterAttentionWithTheLastNorm(Given):
+    def forward(self, x, mask=None):
+        return self.norm2(x + self.dropout(self.self_attn(query=x, key=x, value=x, mask=mask)))
+
+
+class NormWithoutThought(Given):
+    def forward(self, x, mask=None):
+        norms = nn.Sequential(self.norm1, self.norm2)
+        return norms(x + self.dropout(self.self_attn(x, x, x, mask)))
+
+
+class NormsByHand(Given):
+    def normal(self, x):
+        var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return (x - mean) * (var + 1e-5).rsqrt()
+
+    def forward(self, x, mask=None):
+        x = self.normal(x + self.dropout(self.self_attn(x, x, x, mask)))
+        return self.normal(x + self.dropout(self.ff(x)))
+
+
+class ReadsTheOldName(Given):
+    def forward(self, x, mask=None):
+        looked = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+        thought = self.ff(x)
+        return self.norm2(looked + self.dropout(thought))
+
+
+class LosesTheFirstHalf(Given):
+    def forward(self, x, mask=None):
+        halves = [self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))]
+        halves.append(self.norm2(x + self.dropout(self.ff(x))))
+        return halves[-1]
+
+
+class PaddingOutAsZeros(Given):
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+        x = self.norm2(x + self.dropout(self.ff(x)))
+        if mask is not None and mask.dim() == 3 and mask.shape[1] == 1:
+            x = x * mask.mT
+        return x
+
+
+SPELLINGS = {
+    "EncoderLayer": {
+        "pre-norm": NormFirstByBlocks,
+        "norms-only-what-is-added": SublayerNormalisesItsAnswer,
+        "norm1-for-both": SameNormInALoop,
+        "norms-swapped": NormsFromTheLastToTheFirst,
+        "no-norm-after-the-feed-forward": ForgetsTheSecondNorm,
+        "no-norms": ForgetsAllNorms,
+        "no-skips": NothingAround,
+        "no-skip-around-attention": NothingAroundAttention,
+        "second-skip-from-the-input": KeptFromTheStart,
+        "attention-twice": SecondAttention,
+        "feed-forward-first": ThinksLooksWithOwnNorms,
+        "side-by-side": Parallel,
+        "ignores-the-mask": MaskStaysOutside,
+        "mask-inverted": HandsOnWhatIsHidden,
+        "always-causal": LooksBackOnly,
+        "no-dropout": NoDropoutAnywhereOutside,
+        "no-dropout-within-the-feed-forward": FeedForwardBuiltWithoutDropout,
+        "dropout-always-on": FunctionalDropoutUntold,
+        "drops-the-sum": DropsSums,
+        "drops-after-the-norm": DropsBehindTheNorms,
+        "drops-what-the-sublayer-reads": DropsTheQuestions,
+        "norm-before-and-after": NormsBothEnds,
+        "no-feed-forward": StopsAfterAttention,
+        "second-norm-alone": NormWithoutThought,
+        "norms-without-gain-and-offset": NormsByHand,
+        "feed-forward-reads-the-input": ReadsTheOldName,
+        "attention-is-lost": LosesTheFirstHalf,
+        "zeroes-hidden-tokens-at-the-end": PaddingOutAsZeros,
+    },
+}
+UNNAMED = {
+    "EncoderLayer": {
+        "feed-forward-first": (ThinksBeforeLooking, "the mistake moves each norm with its sublayer; here norm1 comes "
+                                                    "first and norm2 last"),
+        "side-by-side": (ParallelUnderOneNorm, "the mistake puts the sum through norm1 and norm2; here norm1 is all"),
+        "no-feed-forward": (StopsAfterAttentionWithTheLastNorm, "the mistake ends with norm1, this one with norm2"),
+    },
+}
