@@ -832,43 +832,62 @@ plots.show(figure, "Six bars, one a place. There is no difference at place 0, a 
                    "one at the last place.")
 
 # %% [markdown]
-# Now let it write the hundred longest of the fresh sentences. **Predict:** how will its translations go wrong?
+# Now all fresh sentences, with the right words shown, as in training. **Predict:** how does the loss change from the
+# first place to the last, with the bug?
 
 # %%
-longest = sorted(parts["fresh"], key=lambda pair: len(pair.english))[-100:]
-source = french.encode([pair.french for pair in longest])
-with torch.no_grad():
-    written_by = {name: [english.decode(ys) for ys in greedy(parts_, source, BOS, EOS, 20)]
-                  for name, parts_ in (("own places", healthy), ("all at place 0", at_zero))}
-f"the longest has {len(longest[-1].english)} words"
+src_fresh = french.encode([pair.french for pair in parts["fresh"]])
+labels_fresh = english.encode([pair.english for pair in parts["fresh"]])
+
+
+def losses_at(logits_of):
+    """What each token costs, in the place where it stands: (B, Tt), 0 for padding."""
+    with torch.no_grad():
+        logits = logits_of(src_fresh, shift(labels_fresh, BOS))
+    return F.cross_entropy(logits.transpose(1, 2), labels_fresh, ignore_index=PAD, reduction="none")
+
+
+cost = {"own places": losses_at(healthy), "all at place 0": losses_at(at_zero)}
+total = {name: each.sum().item() for name, each in cost.items()}
+at_place_zero_it_costs_many_times_as_much = total["all at place 0"] > 5 * total["own places"]
+assert at_place_zero_it_costs_many_times_as_much
+tuple(labels_fresh.shape)
 
 # %%
-right = {name: sum(words == list(pair.english) for words, pair in zip(lines, longest, strict=True))
-         for name, lines in written_by.items()}
-length = {name: sum(map(len, lines)) / 100 for name, lines in written_by.items()}
-with_the_right_places_it_is_the_model = right["own places"] >= 95
-at_place_zero_it_breaks = right["all at place 0"] <= right["own places"] - 5
-it_writes_too_much = length["all at place 0"] > length["own places"] + 0.2
-assert with_the_right_places_it_is_the_model
-assert at_place_zero_it_breaks
-assert it_writes_too_much
-sorted(length, key=length.get)  # who writes more?
-
-# %%
-figure, axis = plt.subplots(figsize=(5, 1.8))
-axis.barh(list(right), list(right.values()))
-axis.set(xlabel="right, of the 100 longest", xlim=(0, 100))
-axis.invert_yaxis()
-plots.show(figure, "Two bars. With own places nearly all of the 100 are right; with all at place 0 fewer.")
-
-# %% tags=["nbval-ignore-output"]
-wrong = [line for line, pair in zip(written_by["all at place 0"], longest, strict=True) if line != list(pair.english)]
-print(*(written(line) for line in wrong[:3]), sep="\n")
+figure, axis = plt.subplots(figsize=(6, 2.6))
+for name, each in cost.items():
+    axis.plot(each.sum(0) / (labels_fresh != PAD).sum(0), "o-", label=name)
+axis.set(xlabel="place", ylabel="mean loss per token")
+axis.legend()
+plots.show(figure, "The mean loss at each place. With own places it is nearly 0 everywhere. With all at place 0 it is "
+                   "the same at place 0, and higher further on.")
 
 # %% [markdown]
-# It stutters: it has lost count, and says a part once more. But far from everything is wrong. The mask lets place t see
-# t tokens and no more, so some notion of the place is left. Short sentences mostly come out right. Whoever tries this
-# bug on one or two of them sees nothing, which is how it gets published.
+# The first words cost next to nothing, bug or no bug. Further on it counts badly. And what does it write, with its own
+# words before it? We give both the 250 longest of the fresh sentences.
+
+# %%
+longest = sorted(parts["fresh"], key=lambda pair: len(pair.english))[-250:]
+source = french.encode([pair.french for pair in longest])
+with torch.no_grad():
+    written_by = {name: [english.decode(ys) for ys in greedy(logits_of, source, BOS, EOS, 20)]
+                  for name, logits_of in (("own places", healthy), ("all at place 0", at_zero))}
+wrong = {name: [line for line, pair in zip(lines, longest, strict=True) if line != list(pair.english)]
+         for name, lines in written_by.items()}
+with_the_right_places_it_is_the_model = len(wrong["own places"]) <= 12
+at_place_zero_it_makes_more_mistakes = len(wrong["all at place 0"]) > len(wrong["own places"])
+assert with_the_right_places_it_is_the_model
+assert at_place_zero_it_makes_more_mistakes
+
+# %% tags=["nbval-ignore-output"]
+print(f"{len(wrong['all at place 0'])} of 250 are wrong, for example:")
+print(*(written(line) for line in wrong["all at place 0"][:3]), sep="\n")
+
+# %% [markdown]
+# How many are wrong differs much from one training to the next: we have seen 15, and we have seen 107. What they have
+# in common: it has lost count. Often it stutters and says a part once more. But far from everything is wrong. The mask
+# lets place t see t tokens and no more, so some notion of the place is left. Short sentences mostly come out right.
+# Whoever tries this bug on one or two of them sees nothing, which is how it gets published.
 #
 # So after every change to decoding, ask this one question: **does one pass give what many passes give?** It is the best
 # test a decoder can have. It finds such a bug on the first sentence, and needs no trained model.
@@ -897,22 +916,15 @@ for axis, (says_french, says_english) in zip(axes, (white, JANE), strict=True):
     plots.heat_map(axis, pattern, [*says_english, "<eos>"], [*says_french, "<eos>"], limit=1.0)
     axis.set(xlabel="is asked", ylabel="is to be said")
 plots.show(figure, "Two cross-attention patterns, English words to be said against French words. In both, most words "
-                   "look at the word they translate. On the left, white looks at blanches and flowers at fleurs, so "
-                   "the diagonal is crossed there. On the right, Africa looks at Afrique and passes over l'.")
-
-# %%
-looks_at = {word: white[0][place] for word, place in zip(white[1][4:6], cross_attention(*white).argmax(-1)[4:6],
-                                                         strict=True)}
-adjective_and_noun_are_crossed = looks_at == {"white": "blanches", "flowers": "fleurs"}
-assert adjective_and_noun_are_crossed
-looks_at
+                   "look at the word they translate.")
 
 # %% [markdown]
-# *white* reaches over *fleurs* to *blanches*, and *flowers* reaches back. Nobody told the model which word belongs to
-# which. It was given sentences only, and has found out that to say *white* it helps to look at *blanches*.
+# On the left, *white* should reach over *fleurs* to *blanches*, and *flowers* should reach back. Nobody told the model
+# which word belongs to which. It was given sentences only.
 #
 # Two sentences prove little. But of this French we know **every** link. So: how often does the French word with the
-# most weight say the same as the English one? **Predict** it. And how often would "the word at the same place"?
+# most weight say the same as the English one? **Predict** it. And how often would "the word at the same place"? And
+# how often where an adjective and its noun have changed places?
 
 # %%
 fresh = parts["fresh"]
@@ -928,14 +940,23 @@ def linked(looks_at):
     return links.gather(-1, looks_at[..., None])[..., 0] & is_a_word  # (B, Tt)
 
 
+sole = links & (links.sum(-1, keepdim=True) == 1)  # words that say the same as just one French word
+swapped = (sole[:, :-1, 1:] & sole[:, 1:, :-1]).any(-1)  # (B, Tt - 1): do words t and t + 1 say s + 1 and s?
+crossed = F.pad(swapped, (0, 1)) | F.pad(swapped, (1, 0))  # (B, Tt)
+b, t = swapped.nonzero()[0].tolist()
+f"{swapped.sum()} pairs have changed places, such as {' '.join(fresh[b].english[t:t + 2])} in: {fresh[b]}"
+
 # %%
 places = torch.arange(weights.shape[1]).clamp(max=weights.shape[2] - 1).expand(is_a_word.shape)
 share = {"same place": places, "layer below": below.argmax(-1), "last layer": weights.argmax(-1)}
 share = {name: (linked(looks_at).sum() / is_a_word.sum()).item() for name, looks_at in share.items()}
-nine_in_ten_look_at_what_they_say = share["last layer"] >= 0.9
+where_it_crosses = ((linked(weights.argmax(-1)) & crossed).sum() / crossed.sum()).item()
+nearly_all_look_at_what_they_say = share["last layer"] >= 0.85
+they_look_across_where_the_order_changes = where_it_crosses >= 0.8
 it_is_more_than_the_same_place = share["last layer"] > share["same place"] + 0.25
-the_layer_below_is_less_clear = share["layer below"] < share["last layer"] - 0.08
-assert nine_in_ten_look_at_what_they_say
+the_layer_below_is_less_clear = share["layer below"] < share["last layer"]
+assert nearly_all_look_at_what_they_say
+assert they_look_across_where_the_order_changes
 assert it_is_more_than_the_same_place
 assert the_layer_below_is_less_clear
 f"{is_a_word.sum():,} English words; the word at the same place would be right for {share['same place']:.0%}"
@@ -946,20 +967,21 @@ axis.barh(list(share), list(share.values()))
 axis.set(xlabel="share of English words that look at what they say", xlim=(0, 1))
 axis.invert_yaxis()
 plots.show(figure, "Three bars. The word at the same place would be right for about half of the English words. The "
-                   "layer below does better, and the last layer is right for more than nine in ten.")
+                   "layer below does better, and the last layer is right for nearly all.")
 
 # %% [markdown]
-# More than nine in ten. Which are the others? **Predict** what kind of word they are.
+# Between 92 and 98 in a hundred, in the trainings that we have seen, and as many where adjective and noun have changed
+# places. Which are the others? **Predict** what kind of word they are.
 
 # %%
 missed = [fresh[b].english[t] for b, t in (is_a_word & ~linked(weights.argmax(-1))).nonzero().tolist()]
 small_words = {"a", "an", "the", "in", "do", "does", "did", "not", "?"}
-nearly_all_of_them_are_small_words = sum(word in small_words for word in missed) > 0.8 * len(missed)
-assert nearly_all_of_them_are_small_words
+most_of_them_are_small_words = sum(word in small_words for word in missed) > len(missed) / 2
+assert most_of_them_are_small_words
 sorted(small_words)
 
 # %% [markdown]
-# Small ones, nearly all. Of *in the morning* and *le matin*, who can say what belongs to *in*?
+# Small ones, most of them. Of *in the morning* and *le matin*, who can say what belongs to *in*?
 #
 # Take care with such pictures, though. That the **last** layer is the readable one is something we found by looking at
 # both. The layer below says less of which word translates which, and the model needs it all the same.
@@ -1360,14 +1382,17 @@ plots.show(figure, "Six bars. The healthy model writes nearly everything right, 
 # </details>
 
 # %%
-end = {name: curve[-20:].mean().item() for name, (_, curve, _) in seen.items()}
-the_healthy_one_writes = writes["healthy"] > 0.9
-two_have_a_tiny_loss_and_cannot_write = max(end["B"], end["D"]) < 0.2 and max(writes["B"], writes["D"]) < 0.2
-without_positions_or_skips_it_hardly_learns = end["A"] > 0.7 and end["E"] > 1.2
-without_scale_it_comes_later = seen["C"][1][:120].mean() > seen["healthy"][1][:120].mean() + 0.05
-without_shift_it_is_too_good = seen["B"][1][40:80].mean().item() < 0.2
-only_one_looks_ahead = ahead.pop("D") > 0.3 and max(ahead.values()) == 0
-assert the_healthy_one_writes
+named = {thing: name for name, thing in ward.items()}  # who misses what
+end = {thing: seen[name][1][-20:].mean().item() for thing, name in named.items()}
+can = {thing: writes[name] for thing, name in named.items()}
+the_healthy_one_writes_most_of_them = can["nothing"] > 0.5
+two_have_a_tiny_loss_and_cannot_write = max(end["shift"], end["mask"]) < 0.2 and max(can["shift"], can["mask"]) < 0.2
+without_positions_or_skips_it_hardly_learns = end["positions"] > 0.7 and end["skips"] > 1.2
+starts = {thing: seen[name][1][:120].mean().item() for thing, name in named.items()}
+without_scale_it_comes_later = starts["scale"] > starts["nothing"] + 0.05
+without_shift_it_is_too_good = seen[named["shift"]][1][40:80].mean().item() < 0.2
+only_one_looks_ahead = ahead.pop(named["mask"]) > 0.3 and max(ahead.values()) == 0
+assert the_healthy_one_writes_most_of_them
 assert two_have_a_tiny_loss_and_cannot_write
 assert without_positions_or_skips_it_hardly_learns
 assert without_scale_it_comes_later

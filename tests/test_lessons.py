@@ -1,11 +1,13 @@
 """What every lesson keeps to, and that a blank one runs to its end."""
 
+import ast
 import re
 import statistics
 
 import nbclient
 import nbformat
 import pytest
+import torch
 
 from course_lib.staff import syllabus
 from course_lib.staff.first_cell import TAG
@@ -118,6 +120,16 @@ def test_a_lesson_opens_and_closes_like_a_lesson(stem):
     assert re.search(r"^# \d\d · .+$", first, re.M) and first[2:4] == stem[:2]
     assert re.search(r"\d+ minutes", first) and "**At the end you can**" in first
     assert "## Summary" in last and "**Think about it.**" in last and "**Next.**" in last
+
+
+def test_the_answers_of_the_gallery_are_those_of_its_shuffle():
+    """Another seed or another torch, and every answer stands under the wrong letter."""
+    text = "\n".join(cell.source for cell in read_lesson("11_transformer").cells)
+    names = ast.literal_eval(re.search(r"^missing = (\[.+\])$", text, re.M)[1])
+    seed = int(re.search(r"manual_seed\((\d+)\).+who is who", text)[1])
+    order = torch.randperm(5, generator=torch.Generator().manual_seed(seed))
+    told = re.findall(r"<summary>([A-E])</summary>\n\n\*\*No (?:skip connections|(\w+))\.\*\*", text)
+    assert told == [(letter, names[i].replace("skips", "")) for letter, i in zip("ABCDE", order.tolist(), strict=True)]
 
 
 def test_every_concept_of_every_lesson_is_taught_and_proven():

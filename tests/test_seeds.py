@@ -150,6 +150,23 @@ def test_what_cannot_be_run_is_one_line(asked, says, capsys):
     assert said.startswith(says) and said.count("\n") == 1
 
 
+def test_what_was_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
+    """An hour of runs lost with the last one."""
+    ran = []
+
+    def run(stem, seed, cpu):
+        ran.append(seed)
+        return {"claims": {"9": ["c", seed < 2]}, "compared": {}, "raised": {}, "seconds": 1.0}
+
+    monkeypatch.setattr(seeds, "_run", run)
+    asked = ["01", "--cpus", "here", "--save", str(tmp_path / "runs.jsonl"), "--seeds"]
+    assert seeds.main([*asked, "2"]) == 0 and sorted(ran) == [0, 1]
+    assert seeds.main([*asked, "3"]) == 1 and sorted(ran) == [0, 1, 2]
+    assert "1 of 1 claims fell, in 3 runs." in capsys.readouterr().out
+    (tmp_path / "runs.jsonl").write_text("no json\n")
+    assert seeds.main([*asked, "3"]) == 2 and capsys.readouterr().err.startswith(str(tmp_path / "runs.jsonl"))
+
+
 def test_a_lesson_runs_as_it_is_built(capsys):
     """A command that reads another lesson than the learner."""
     assert seeds.main(["01", "--seeds", "2", "--cpus", "here", "--at-once", "2"]) == 0

@@ -2,7 +2,8 @@
 
     python -m course_lib.staff.seeds                                  all lessons, 5 seeds, every arithmetic
     python -m course_lib.staff.seeds 11 13 --seeds 3 --cpus here      two lessons, 3 seeds, this processor as it is
-    python -m course_lib.staff.seeds 11 --save runs.json              keep what every claim compared
+    python -m course_lib.staff.seeds 11 --save runs.jsonl             keep what every claim compared, run by run; what
+                                                                      the file holds already is not run again
 
 The first seeds are the lessons' own; then every seed that is set moves by 1000, by 2000, and so on. Other processors
 are imitated by the settings that torch, MKL and oneDNN read when they start: each run is a process of its own.
@@ -38,12 +39,29 @@ def main(arguments=None):
     cpus = options.cpus or [cpu for cpu in can if cpu != "here"]
     chosen = [stems[number] for number in options.lessons or stems]
     variants = [(stem, seed, cpu) for seed in range(options.seeds) for cpu in cpus for stem in chosen]
-    results = dict(_all(variants, options.at_once))
-    if options.save:
-        with open(options.save, "w", encoding="utf-8") as file:
-            json.dump([[*variant, result] for variant, result in results.items()], file)
-    fallen = report(results)
-    return int(fallen > 0)
+    try:
+        results = _kept(options.save)
+        for variant, result in _all([v for v in variants if v not in results], options.at_once):
+            results[variant] = result
+            _keep(options.save, variant, result)
+    except (OSError, ValueError) as error:
+        print(f"{options.save}: {error}", file=sys.stderr)
+        return 2
+    return int(report({variant: results[variant] for variant in variants}) > 0)
+
+
+def _kept(path):
+    """{variant: what its run said} of a file of earlier runs; empty where there is no file yet."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return {tuple(variant): result for variant, result in map(json.loads, file)}
+
+
+def _keep(path, variant, result):
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps([variant, result]) + "\n")
 
 
 def imitable():
@@ -155,7 +173,7 @@ def _options(arguments):
     parser.add_argument("--cpus", type=lambda text: text.split(","), default=[], metavar="A,B",
                         help=f"of {', '.join(CPUS)} (all but here that this processor can imitate)")
     parser.add_argument("--at-once", type=int, default=os.cpu_count(), metavar="N", help="processes at a time")
-    parser.add_argument("--save", metavar="FILE", help="write what every claim of every run compared, as JSON")
+    parser.add_argument("--save", metavar="FILE", help="add what each run said, a line of JSON each")
     return parser.parse_args(arguments)
 
 
