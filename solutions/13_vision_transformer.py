@@ -775,8 +775,8 @@ plots.show(figure, "The accuracy of five trainings of a CNN for each kind of pic
 
 # %% [markdown]
 # On average it loses, but less than many would have predicted: its last layer is a matrix that sees all places, and
-# that one does not mind. What it loses is the advantage of knowing what *near* is. Which network you want depends on how many
-# pictures you have, and on whether *near* means anything in your data.
+# that one does not mind. What it loses is the advantage of knowing what *near* is. Which network you want depends on
+# how many pictures you have, and on whether *near* means anything in your data.
 
 # %% [markdown] name="attention-maps"
 # ## Where does it look?

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course_lib.staff.answers import stub
+
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
-FILES = re.findall(r"^`([\w/]+\.py)`\n\n```python\n(.+?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+FILES = re.findall(r"^`([\w/]+\.(?:py|diff))`\n\n```(?:python|diff)\n(.+?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+PYTHON = [path for path, _ in FILES if path.endswith(".py")]
 
 
 def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
@@ -18,7 +21,7 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "my_answers"))
     for name in ("README.md", "requirements.txt"):
         shutil.copy(ROOT / name, tmp_path)
-    assert len(FILES) == 4
+    assert len(FILES) == 5 and len(PYTHON) == 4
     for path, text in FILES:
         assert not (tmp_path / path).exists()
         (tmp_path / path).write_text(text, encoding="utf-8")
@@ -28,7 +31,16 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
     lesson = (tmp_path / "lessons" / "16_hard_attention.ipynb").read_text(encoding="utf-8")
     assert "raise NotImplementedError" in lesson and "argmax" not in lesson
     assert "16 · Hard attention" in (tmp_path / "README.md").read_text(encoding="utf-8")
-    _run(tmp_path, f"-m ruff check --config {ROOT / 'pyproject.toml'} {' '.join(path for path, _ in FILES)}")
+    shown = re.search(r"`python3 start\.py python (-m course_lib\.staff\.mistakes .+?)`", GUIDE)[1]
+    assert "the-least-suitable: The input with the smallest" in _run(tmp_path, shown)
+    _run(tmp_path, f"-m ruff check --config {ROOT / 'pyproject.toml'} {' '.join(PYTHON)}")
+
+
+def test_the_blank_that_the_guide_shows_is_what_becomes_of_its_mark():
+    """An example of a stub that no build has made."""
+    marked, left = re.findall(r"^```text\n(    .+?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    head = 'def attend(query, inputs):\n    """Asked."""\n'
+    assert stub(head + marked) == (head + left).rstrip()
 
 
 def _run(folder, command):

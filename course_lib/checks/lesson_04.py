@@ -87,36 +87,39 @@ def one_at_a_time(query, inputs):
     return sum(w * x for w, x in zip(e, inputs, strict=True)) / sum(e)
 
 
-def exponentials(scores):
-    return torch.exp(scores - scores.max())
-
-
 def of_unit_vectors(query, inputs):
-    scores = F.normalize(inputs, dim=1) @ F.normalize(query, dim=0)
-    return torch.softmax(scores / len(query) ** 0.5, 0) @ inputs
+    keys = F.normalize(inputs, dim=1)[None]
+    return F.scaled_dot_product_attention(F.normalize(query, dim=0)[None, None], keys, inputs[None])[0, 0]
 
 
-def with_scores(of_scores):
-    return lambda query, inputs: of_scores(inputs @ query, *inputs.shape) @ inputs
+def a_little_less(query, inputs):
+    """As if 0.03 were added to the sum of the exponentials, of which the largest is 1."""
+    values = torch.eye(len(inputs), dtype=inputs.dtype)[None]
+    weights = F.scaled_dot_product_attention(query[None, None], inputs[None], values)  # (1, 1, N)
+    return by_root_d(query, inputs) / (1 + 0.03 * weights.max())
+
+
+def with_scale(of_shape):
+    return lambda query, inputs: torch_attention(query, inputs, of_shape(*inputs.shape))
 
 
 NOT_VERSION_2 = {
-    "no scale": with_scores(lambda s, N, D: torch.softmax(s, 0)),
-    "by D": with_scores(lambda s, N, D: torch.softmax(s / D, 0)),
-    "by the root of N": with_scores(lambda s, N, D: torch.softmax(s / N**0.5, 0)),
-    "always by 2": with_scores(lambda s, N, D: torch.softmax(s / 2, 0)),
-    "after the softmax": with_scores(lambda s, N, D: torch.softmax(s, 0) / D**0.5),
-    "no softmax": with_scores(lambda s, N, D: s / D**0.5),
-    "all alike": with_scores(lambda s, N, D: torch.full_like(s, 1 / N)),
-    "the best one": with_scores(lambda s, N, D: (torch.arange(N, device=s.device) == s.argmax()).to(s.dtype)),
-    "a sum": with_scores(lambda s, N, D: N * torch.softmax(s / D**0.5, 0)),
-    "always by 8": with_scores(lambda s, N, D: torch.softmax(s / 8, 0)),
+    "no scale": unscaled,
+    "by D": with_scale(lambda N, D: 1 / D),
+    "by the root of N": with_scale(lambda N, D: N**-0.5),
+    "always by 2": with_scale(lambda N, D: 1 / 2),
+    "after the softmax": lambda query, inputs: unscaled(query, inputs) / len(query) ** 0.5,
+    "no softmax": lambda query, inputs: inputs.T @ (inputs @ query) / len(query) ** 0.5,
+    "all alike": lambda query, inputs: inputs.mean(0),
+    "the best one": lambda query, inputs: inputs[(inputs @ query).argmax()],
+    "a sum": lambda query, inputs: len(inputs) * by_root_d(query, inputs),
+    "always by 8": with_scale(lambda N, D: 1 / 8),
     "cosine": of_unit_vectors,
-    "a little less": with_scores(lambda s, N, D: exponentials(s / D**0.5) / (exponentials(s / D**0.5).sum() + 0.03)),
-    "channels turned round": lambda query, inputs: version_2(query, inputs).roll(1),
-    "one channel": lambda query, inputs: torch.where(torch.arange(len(query)) < 1, version_2(query, inputs),
-                                                     2 * version_2(query, inputs) + 1),
-    "not a number": lambda query, inputs: version_2(query, inputs) * float("nan"),
+    "a little less": a_little_less,
+    "channels turned round": lambda query, inputs: by_root_d(query, inputs).roll(1),
+    "one channel": lambda query, inputs: torch.where(torch.arange(len(query)) < 1, by_root_d(query, inputs),
+                                                     2 * by_root_d(query, inputs) + 1),
+    "not a number": lambda query, inputs: by_root_d(query, inputs) * float("nan"),
 }
 LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["no scale"], scales_both,
                    NOT_VERSION_2["by the root of N"], version_2, *list(NOT_VERSION_2.values())[:2],

@@ -20,10 +20,6 @@ def torch_causal_mask(T):
     return nn.Transformer.generate_square_subsequent_mask(T) == 0
 
 
-def square(T):
-    return torch.ones(T, T, dtype=torch.bool)
-
-
 def asked_twice(generator):
     """Twice in a row, since a kept mask that was written over twice looks right again."""
     return [Call((6,), "two calls, and somebody writes into the second mask", twice=True) for _ in range(2)]
@@ -90,7 +86,7 @@ def empty_rows(generator):
             Call((query, key, value, mask), "such a query in a batch"),
             Call((query, key, value, padding), "a sentence without real keys"),
             Call((query, key, value, mask), "gradients where a query may attend to no key", gradients=True),
-            Call((query, key, value, ~square(5)[:3]), "no query may attend to any key")]
+            Call((query, key, value, torch.zeros(3, 5, dtype=torch.bool)), "no query may attend to any key")]
 
 
 def far_apart(query, key, mask):
@@ -192,38 +188,39 @@ def make_ids(generator, B, T, pad_id):
 # --- hides_the_future -------------------------------------------------------------------------------------------
 
 
-def cosines(x):
-    """Scores between -1 and 1: however wide or large x is, every position has weight, and every leak shows."""
-    return F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).T
+def of_cosines(x, values, added=None, **how):
+    """torch's attention with scores between -1 and 1: however wide or large x is, every position has weight, and every
+    leak shows."""
+    unit = F.normalize(x, dim=-1)[None]
+    return F.scaled_dot_product_attention(unit, unit, values[None], added, **{"scale": 1.0} | how)[0]
 
 
 def with_mask(may_see, hidden=-INF):
-    """Self-attention of x, where position i may see position j if may_see(i, j); the other scores become `hidden`."""
+    """Self-attention of x, where position i may see position j if may_see(i, j); `hidden` is added to other scores."""
 
     def attend(x):
-        places = torch.arange(len(x))
-        scores = cosines(x).masked_fill(~may_see(places[:, None], places), hidden)
-        return torch.softmax(scores, -1) @ x
+        positions = torch.arange(len(x))
+        seen = may_see(positions[:, None], positions)
+        return of_cosines(x, x, torch.where(seen, 0.0, hidden).to(x.dtype))
 
     return attend
 
 
 def causal(x):
-    scores = (x @ x.T / x.shape[1] ** 0.5).masked_fill(~square(len(x)).tril(), -INF)
-    return torch.softmax(scores, -1) @ x
+    return F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True)[0]
 
 
 def prefix_by_prefix(x):
-    return torch.stack([torch.softmax(x[: t + 1] @ x[t], 0) @ x[: t + 1] for t in range(len(x))])
+    parts = [(x[None, t : t + 1], x[None, : t + 1], x[None, : t + 1]) for t in range(len(x))]
+    return torch.cat([F.scaled_dot_product_attention(*part, scale=1.0)[0] for part in parts])
 
 
 def masked_too_late(x):
-    return torch.tril(torch.softmax(cosines(x), -1)) @ x
+    return of_cosines(x, torch.eye(len(x), dtype=x.dtype)).tril() @ x
 
 
 def told_the_length(x):
-    scores = cosines(x) / len(x) ** 0.5
-    return torch.softmax(scores.masked_fill(~square(len(x)).tril(), -INF), -1) @ x
+    return of_cosines(x, x, is_causal=True, scale=len(x) ** -0.5)
 
 
 def centred_over_time(x):

@@ -20,7 +20,7 @@ from course_lib.checks.engine.mistakes import in_code
 from course_lib.staff.lesson_text import LESSONS, ROOT, LessonError, lesson_stems, read_lesson
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
-from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, spare
+from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_twins
 
 COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt", "start.py")
 LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
@@ -69,24 +69,27 @@ def handout_files(chosen, decided):
 
 
 def package_files(chosen, decided):
-    """course_lib as the class gets it: no staff, no checks of lessons to come, no answers that are not kept.
+    """course_lib as the class gets it: no staff, nothing of lessons to come, no answers that are not kept.
 
     Mistakes are edits of answers: they come complete and coded.
     """
-    last, files, spared = max(lesson.number for lesson in chosen), {}, spare(chosen, decided)
+    last, files = max(lesson.number for lesson in chosen), {}
+    come, spared = modules(chosen, decided), spare(chosen, decided)
+    open_checks = tuple(f"lesson_{fate.lesson}" for fate in decided if fate.what != KEPT)
     for number in {e.lesson for e in EXERCISES.values() if e.lesson <= last}:
         mistakes = in_code([e for e in EXERCISES.values() if e.lesson == number])
         files[f"course_lib/checks/mistakes/{number}.json"] = mistakes.encode()
     for path in sorted(PACKAGE.rglob("*")):
         inside = path.relative_to(ROOT).as_posix()
-        later = re.fullmatch(r"course_lib/checks/lesson_(\d\d)\w*\.py", inside)
-        unwanted = "/staff/" in inside or "/checks/mistakes/" in inside or (later and later[1] > last)
-        if path.suffix not in (".py", ".json") or unwanted:
+        module = inside.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        unwanted = "/staff/" in inside or "/checks/mistakes/" in inside
+        if path.suffix not in (".py", ".json") or unwanted or path.suffix == ".py" and module not in come:
             continue
         files[inside] = path.read_bytes()
-        module = inside.removesuffix(".py").replace("/", ".")
         if any(fate.module == module for fate in decided):
             files[inside] = cut(module, path.read_text(encoding="utf-8"), decided, spared).encode()
+        elif path.name.startswith(open_checks):
+            files[inside] = without_twins(module, path.read_text(encoding="utf-8")).encode()
     return files
 
 

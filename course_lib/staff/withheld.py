@@ -2,8 +2,8 @@
 
 An exercise of a lesson before the first one handed out is over: it stays as it is. Of every other exercise a module
 keeps the stub. Where a lesson that is handed out, or the check of one, runs on the course's own answer all the same,
-it comes along as a stand-in behind its stub: coded, so that nobody reads it by accident. That hides it from nobody who
-wants to know; neither do the checks hide what they judge by, which come along as they are: torch's own functions.
+it comes along as a stand-in behind its stub: coded, so that nobody reads it by accident. So is what the checks of open
+exercises compare with, unless that is a call of torch's own. That hides it from nobody who wants to know.
 """
 
 import ast
@@ -54,6 +54,25 @@ def fates(lessons, handed):
     return decided
 
 
+def modules(chosen, decided):
+    """The modules that come along: what is handed out names them, or one that comes along imports them, or they are
+    tools that have nothing to do with an open exercise.
+
+    All others belong to later lessons, and may hold the twin of an answer: an attention that is a little faster.
+    """
+    open_ = {fate.module for fate in decided if fate.what != KEPT}
+    last, imports = max(lesson.number for lesson in chosen), _modules()
+    graph = {module: {of for of, _ in names.values()} & imports.keys() for module, names in imports.items()}
+    later = {module for module in graph if (number := re.search(r"\.lesson_(\d\d)", module)) and number[1] > last}
+    roots = {module for module in graph if module.startswith(f"{PACKAGE.name}.checks")} - later | {PACKAGE.name}
+    for lesson in chosen:
+        roots |= {of for of, _ in _imports(ast.parse(_code(lesson))).values()}
+        paths = re.findall(rf"{PACKAGE.name}(?:[./]\w+)+", "\n".join(cell.source for cell in lesson.cells))
+        roots |= {".".join(re.split(r"[./]", path)) for path in paths} & graph.keys()
+    tools = {module for module in graph if not _reached(graph, [module], blocked=set()).keys() & open_}
+    return (tools | _reached(graph, sorted(roots), blocked=set()).keys()) - later
+
+
 def spare(chosen, decided):
     """Definitions, as (module, name), that stand beside an open exercise and that nothing handed out names.
 
@@ -62,10 +81,12 @@ def spare(chosen, decided):
     answers = {(fate.module, fate.name): fate.lesson for fate in decided}
     open_ = {fate.module for fate in decided if fate.what != KEPT}
     held = {(fate.module, fate.name) for fate in decided if fate.what == WITHHELD}
-    graph = _graph()
+    come = modules(chosen, decided)
+    graph = {node: named for node, named in _graph().items() if node[0] in come}
     beside = {node for node in graph if node[0] in open_ and node not in answers}
     roots = {root for lesson in chosen for root, _ in _roots_of_notebook(lesson, answers)} - held
-    roots |= {node for node in graph if node not in beside | held} | _imported_by_modules()
+    roots |= {node for node in graph if node not in beside | held}
+    roots |= {node for module in come for node in _modules()[module].values() if node[1]}
     roots |= {node for answer in held for node in _named_by_stub(*answer)} - held
     return beside - _reached(graph, sorted(roots), blocked=held).keys()
 
@@ -89,6 +110,24 @@ def cut(module, text, decided, spared=frozenset()):
     return text
 
 
+def without_twins(module, text):
+    """The text of a check, with those functions coded that do what an answer does.
+
+    They are the oracles, which it judges by, those that a learner's own test is tried on, and what these run on.
+    """
+    tree, lines = parsed(text), text.splitlines()
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [k.value for call in calls for k in call.keywords if k.arg == "oracle"]
+    named += [argument for call in calls if getattr(call.func, "id", "") == "line_up" for argument in call.args]
+    roots = sorted((module, node.id) for node in named if isinstance(node, ast.Name))
+    twins = _reached(_graph(), roots, blocked=set())
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and (module, node.name) in twins:
+            source = dedented(lines, node)
+            text = text.replace(source, _coded(source, "What the check compares with."))
+    return text
+
+
 def _refusing(stub, fate):
     """A stub that says what is missing when it is called."""
     says = (f"{fate.name} has no stand-in in this hand-out: "
@@ -96,11 +135,11 @@ def _refusing(stub, fate):
     return re.sub(f"^( +){BLANK}$", rf'\1{BLANK}(\n\1    "{says}")', stub, flags=re.M)
 
 
-def _coded(source):
+def _coded(source, what="A stand-in until your own is right."):
     """A statement that runs a definition and does not show it."""
     data = base64.b64encode(source.encode()).decode()
     lines = "\n".join(f'    "{data[i : i + 100]}"' for i in range(0, len(data), 100))
-    return f"# A stand-in until your own is right.\nexec(__import__(\"base64\").b64decode(\n{lines}\n))"
+    return f"# {what}\nexec(__import__(\"base64\").b64decode(\n{lines}\n))"
 
 
 # What runs on what
@@ -126,14 +165,18 @@ def _needed(handed, answers):
 
 def _roots_of_notebook(lesson, answers):
     """The definitions of course_lib that a lesson's own cells name, each with how they do it."""
-    code = "\n".join(without_magics(c.source) for c in lesson.cells if c.kind == "code" and not c.answer)
-    tree = ast.parse(code)
+    tree = ast.parse(_code(lesson))
     yield from ((node, "names it") for node in sorted(_named(tree, "", _imports(tree))))
     by_name = {name: (module, name) for module, name in answers}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "mine":
             if call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value in by_name:
                 yield by_name[call.args[0].value], "asks for it by mine()"
+
+
+def _code(lesson):
+    """A lesson's own cells as one text."""
+    return "\n".join(without_magics(c.source) for c in lesson.cells if c.kind == "code" and not c.answer)
 
 
 def _roots_of_mistakes(number):
@@ -188,11 +231,10 @@ def _graph():
 
 
 @cache
-def _imported_by_modules():
-    """The definitions that modules of course_lib import of one another, those of the staff apart: they stay at home."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
-             if "staff" not in path.parts]
-    return {node for tree in trees for node in _imports(tree).values() if node[1]}
+def _modules():
+    """What every module of course_lib imports of others, as _imports has it; those of the staff stay at home."""
+    return {_module_name(path): _imports(parsed(path.read_text(encoding="utf-8")))
+            for path in sorted(PACKAGE.rglob("*.py")) if "staff" not in path.relative_to(PACKAGE).parts}
 
 
 def _defines(node):

@@ -1,1 +1,0 @@
-"""What single edits of a right answer do that nobody has thought of yet: see __main__."""
