@@ -182,10 +182,20 @@ def test_the_cause_stands_below_the_headline_and_the_exercise_is_folded():
     assert labels[1] == "Likely cause" and labels.index("Example") < labels.index("Expected") < labels.index("Asked")
     html = as_html(result.rows, result.status)
     assert html.index("Likely cause") < html.index("<details>") < html.index("Asked")
-    assert "<mark><b>0.8808</b></mark>" in html and "<mark>" not in result.message
+    assert re.search("<mark [^>]+><b>0.8808</b></mark>", html) and "<mark>" not in result.message
     assert "Allowed" not in labels, "what is far off is not a matter of tolerance"
 
 
 def test_the_tolerance_is_told_where_it_matters():
     """A learner who is off by a rounding wants to know how many are allowed."""
     assert "Allowed" in check(lambda w, x: (w @ x) * (1 + 1e-4), "weighted_sum").message
+
+
+def test_behind_a_wrong_dtype_the_thought_is_told():
+    """"float32 instead of int64" to somebody who returned similarities: an invitation to cast."""
+    def similarities(query, vectors, k):
+        norms = vectors.norm(dim=-1) * query.norm()
+        return ((vectors @ query) / norms).sort(descending=True).values[:k]
+
+    result = check(similarities, "cosine_search")
+    assert result.mistake == "returns-similarities" and "Likely cause" in result.message

@@ -3,7 +3,7 @@
 An exercise of a lesson before the first one handed out is over: it stays as it is. Of every other exercise a module
 keeps the stub. Where a lesson that is handed out, or the check of one, runs on the course's own answer all the same,
 it comes along as a stand-in behind its stub: coded, so that nobody reads it by accident. So is what the checks of open
-exercises compare with, unless that is a call of torch's own. That hides it from nobody who wants to know.
+exercises compare with: a loop that nobody can doubt is an answer, too. That hides it from nobody who wants to know.
 """
 
 import ast

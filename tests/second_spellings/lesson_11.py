@@ -1077,6 +1077,7 @@ SPELLINGS = {
         "one-attention-for-both": OneAttentionIsEnough,
         "attentions-swapped": NamesExchanged,
         "cross-attention-first": SourceComesFirst,
+        "whole-blocks-swapped": SourceComesFirstWithItsNorm,
         "feed-forward-between": ThinksBetween,
         "ignores-both-masks": MasksFallAway,
         "ignores-the-memory-mask": SourcePaddingIsRead,
@@ -1203,8 +1204,6 @@ UNNAMED = {
         "pre-norm": (NormFirstWithNormedMemory, "memory goes through norm2 as well; in the mistake it stays as it is"),
         "no-cross-attention": (WithoutCrossAttention, "the mistake leaves out norm2 with its sublayer; here norm3 is "
                                                       "left out"),
-        "cross-attention-first": (SourceComesFirstWithItsNorm, "in the mistake the norms keep their order; here each "
-                                                               "moves with its sublayer"),
         "feed-forward-between": (ThinksBetweenWithItsNorm, "in the mistake the norms keep their order; here each moves "
                                                            "with its sublayer"),
     },

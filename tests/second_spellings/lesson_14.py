@@ -558,6 +558,7 @@ SPELLINGS = {
         "arguments-swapped": graph_arguments_swapped,
         "collected-by-the-sender": graph_collected_by_the_sender,
         "mean-of-messages": graph_mean_of_messages,
+        "divided-by-all-nodes": graph_mean_over_all_nodes,
         "largest-message": graph_largest_message,
         "everybody-hears-everybody": graph_everybody_hears_everybody,
         "strangers-only": graph_strangers_only,
@@ -617,10 +618,6 @@ UNNAMED = {
         ),
     },
     "message_passing": {
-        "mean-of-messages": (
-            graph_mean_over_all_nodes,
-            "the mean over all N nodes, zeros included; the edit's is over those that are heard",
-        ),
         "largest-message": (graph_largest_message_or_zero, "the zeros of strangers count, too; the edit hides them"),
     },
     "attention_on_graph": {

@@ -24,6 +24,7 @@ from course_lib.checks.engine.mistakes import Mistake
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
                  "at work. Is dropout still on outside training? `F.dropout` needs `training=self.training`, and "
                  "`F.scaled_dot_product_attention` needs `dropout_p=0.0` there.", None, None)
+SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
 
@@ -94,7 +95,8 @@ def _judge(exercise, candidate, seed, ask):
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
-        return Verdict(exercise, "wrong", calls, shown)
+        of_a_thought = _fitting(exercise, asked, replies, first.call) if first.cause in SYMPTOMS else ()
+        return Verdict(exercise, "wrong", calls, shown, of_a_thought)
     fitting = _fitting(exercise, asked, replies, first.call) or _fitting_like(exercise, first.call, asked, replies)
     if fitting or failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown, fitting)

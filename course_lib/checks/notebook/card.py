@@ -12,6 +12,7 @@ MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswer
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
 FEW = 24  # numbers that can be read at a glance
 NEAR = 100  # an error of less than so many times what is allowed
+MARK = 'style="background:none;color:inherit;border-bottom:2px solid #c62828"'  # on light and on dark paper
 FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
 
 
@@ -160,8 +161,11 @@ def _grid(tensor, beside, expected):
     words = _numbers(tensor.flatten(), None if beside is None else beside.flatten(), expected)
     grid = Grid(f"{_nested(words, tensor.shape)}   ({about})")
     width = max(map(len, words), default=0)
-    marked = [" " * (width - len(w)) + (f"<mark><b>{escape(w)}</b></mark>" if bad else escape(w))
-              for w, bad in zip(words, [False] * len(words) if wrong is None else wrong.flatten(), strict=True)]
+    if wrong is None:  # of another shape: the brackets say more than lines would
+        grid.html = escape(grid)
+        return grid
+    marked = [" " * (width - len(w)) + (f"<mark {MARK}><b>{escape(w)}</b></mark>" if bad else escape(w))
+              for w, bad in zip(words, wrong.flatten(), strict=True)]
     line = tensor.shape[-1] if tensor.dim() else 1
     rows = "\n".join("  ".join(marked[i : i + line]) for i in range(0, len(marked), line or 1))
     grid.html = f'<code style="background:none">{rows}</code>   ({escape(about)})'
