@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import io
+import sys
 import time
 
 import numpy as np
@@ -44,6 +45,11 @@ def throws(error):
         raise error
 
     return bend
+
+
+def prints_and_closes(result):
+    print("\ud800")
+    sys.stdout.close()
 
 
 def doubled(axis):
@@ -106,7 +112,7 @@ OF_RESULTS = {
     "raises half a character": throws(ValueError("\ud800 {0} {x}")),
     "raises a million letters": throws(ValueError("x" * 10**6)),
     "raises what is no Exception": throws(BaseException()),
-    "closes what it prints to": lambda result: print("\ud800", end="") or __import__("sys").stdout.close(),
+    "closes what it prints to": prints_and_closes,
 }
 
 

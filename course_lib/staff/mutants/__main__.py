@@ -67,7 +67,7 @@ def _report(name, known):
     candidates, behaviours_, covered, uncovered, _ = _counts(found)
     accepted = _accepted(found, known)
     print(f"{name}: {candidates} candidates, {behaviours_} behaviours: {covered} covered, {uncovered} uncovered; "
-          f"{len(accepted)} candidates accepted\n")
+          f"candidates accepted: {len(accepted)}\n")
     for candidate, why in accepted:
         print(f"ACCEPTED, {candidate.operator}")
         _print_edit(candidate, why)

@@ -155,7 +155,12 @@ def _as_edit(old, new):
     last = _same_lines(old[first:][::-1], new[first:][::-1])
     start, after = _to_be_found([line.strip() for line in old], first, len(old) - last)
     out, into = old[start:after], new[start : len(new) - len(old) + after]
-    return (*(f"- {line}" for line in _dedented(out, out)), *(f"+ {line}" for line in _dedented(into, out)))
+    margin = min(map(_depth, [*out, *into]))
+    return (*(f"- {line[margin:]}" for line in out), *(f"+ {line[margin:]}" for line in into))
+
+
+def _depth(line):
+    return len(line) - len(line.lstrip())
 
 
 def _same_lines(one, other):
@@ -178,9 +183,3 @@ def _to_be_found(lines, first, after):
 
 def _times(lines, wanted):
     return sum(lines[i : i + len(wanted)] == wanted for i in range(len(lines)))
-
-
-def _dedented(lines, beside):
-    """Lines without the indentation of the first that they replace."""
-    indent = len(beside[0]) - len(beside[0].lstrip())
-    return [line[indent:] if not line[:indent].strip() else line.lstrip() for line in lines]
