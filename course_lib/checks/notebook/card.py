@@ -12,7 +12,7 @@ MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswer
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
 FEW = 24  # numbers that can be read at a glance
 NEAR = 100  # an error of less than so many times what is allowed
-MARK = 'style="background:none;color:inherit;border-bottom:2px solid #c62828"'  # on light and on dark paper
+MARK = 'style="all:unset;text-decoration:underline"'  # as the paper is, light or dark
 FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
 
 
