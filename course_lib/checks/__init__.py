@@ -51,15 +51,10 @@ def _judged(exercise, answer):
     if right:
         keep(exercise.name, answer)
     again = _times_again(verdict)
-    rows = card_rows(verdict, hints(exercise, _cause(verdict))[:again] if again else ())
+    rows = card_rows(verdict, hints(exercise, *[m.says for m in verdict.named[:1]])[:again] if again else ())
     rows += [("Version", says)] if (says := versions.mismatch()) else []
     solved.note(exercise.name, verdict.status)
     return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
-
-
-def _cause(verdict):
-    """The sentences of the mistake that was recognised, or nothing."""
-    return verdict.mistakes[0].says if verdict.mistakes else verdict.closest.mistake.says if verdict.closest else ""
 
 
 def progress():

@@ -52,10 +52,15 @@ class Verdict:
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
+    def named(self):
+        """The Mistakes that were recognised, or the closest one; empty where there is none."""
+        return self.mistakes or ((self.closest.mistake,) if self.closest else ())
+
+    @property
     def mistake(self):
         """The id of the classic mistake that was recognised, or that is the closest one, or None."""
-        if self.mistakes or self.closest:
-            return (self.mistakes or [self.closest.mistake])[0].name
+        if self.named:
+            return self.named[0].name
         return self.failure.cause if self.failure else None
 
 

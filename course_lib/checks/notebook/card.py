@@ -4,7 +4,7 @@ from html import escape
 
 import torch
 
-from course_lib.checks.engine.comparing import apart, differences, number, tolerance
+from course_lib.checks.engine.comparing import ROUNDINGS, apart, differences, number, tolerance
 from course_lib.checks.engine.exercise import argument_names
 from course_lib.checks.engine.judging import Verdict
 
@@ -102,7 +102,7 @@ def _failure_rows(verdict: Verdict):
 def _is_near(failure):
     """Is some number off by little more than is allowed? Only then does it matter how much that is."""
     pairs = [(t, r) for t, r in zip(failure.truth.outputs, failure.reply.outputs, strict=False) if t.shape == r.shape]
-    return any(t.is_floating_point() and differences(t, r).any() and not differences(t, r, NEAR * 200).any()
+    return any(t.is_floating_point() and differences(t, r).any() and not differences(t, r, NEAR * ROUNDINGS).any()
                for t, r in pairs)
 
 
@@ -160,10 +160,10 @@ def _grid(tensor, beside, expected):
         return grid
     words = _numbers(tensor.flatten(), None if beside is None else beside.flatten(), expected)
     grid = Grid(f"{_nested(words, tensor.shape)}   ({about})")
-    width = max(map(len, words), default=0)
     if wrong is None:  # of another shape: the brackets say more than lines would
         grid.html = escape(grid)
         return grid
+    width = max(map(len, words), default=0)
     marked = [" " * (width - len(w)) + (f"<mark {MARK}><b>{escape(w)}</b></mark>" if bad else escape(w))
               for w, bad in zip(words, wrong.flatten(), strict=True)]
     line = tensor.shape[-1] if tensor.dim() else 1

@@ -245,8 +245,7 @@ class _Student:
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says),
                            flags=", ".join(filter(None, [blank.flags, "right for the public inputs only"])))
-        named = [*public.mistakes, *([public.closest.mistake] if public.closest else [])]
-        said = [m.says for m in named] or list(public.seen) or [public.failure.says]
+        said = [m.says for m in public.named] or list(public.seen) or [public.failure.says]
         return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
 
 
