@@ -163,6 +163,10 @@ def test_what_was_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
     assert seeds.main([*asked, "2"]) == 0 and sorted(ran) == [0, 1]
     assert seeds.main([*asked, "3"]) == 1 and sorted(ran) == [0, 1, 2]
     assert "1 of 1 claims fell, in 3 runs." in capsys.readouterr().out
+    died = {"claims": {}, "compared": {}, "raised": {"1": "it died"}, "seconds": 0.0}
+    monkeypatch.setattr(seeds, "_run", lambda *_: died)
+    assert seeds.main([*asked, "4"]) == 1 and len((tmp_path / "runs.jsonl").read_text().splitlines()) == 3
+    capsys.readouterr()  # the progress of that call
     (tmp_path / "runs.jsonl").write_text("no json\n")
     assert seeds.main([*asked, "3"]) == 2 and capsys.readouterr().err.startswith(str(tmp_path / "runs.jsonl"))
 

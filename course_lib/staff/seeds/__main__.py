@@ -43,7 +43,8 @@ def main(arguments=None):
         results = _kept(options.save)
         for variant, result in _all([v for v in variants if v not in results], options.at_once):
             results[variant] = result
-            _keep(options.save, variant, result)
+            if options.save and result["claims"]:  # a run that died is run again next time
+                _keep(options.save, variant, result)
     except (OSError, ValueError) as error:
         print(f"{options.save}: {error}", file=sys.stderr)
         return 2
@@ -59,9 +60,8 @@ def _kept(path):
 
 
 def _keep(path, variant, result):
-    if path:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps([variant, result]) + "\n")
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps([variant, result]) + "\n")
 
 
 def imitable():
