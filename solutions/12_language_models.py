@@ -629,10 +629,8 @@ plots.show(figure, "A roof that rises and then stays flat, on logarithmic axes. 
 # %%
 rate = {step: done[step] / taken[step] for step in taken}
 the_softmax_is_slower_than_the_products = rate["softmax"] < rate["weights v"] / 2
-fused_is_faster_than_the_textbook = taken["fused, all steps"] < textbook
 assert the_softmax_is_slower_than_the_products
-assert fused_is_faster_than_the_textbook
-the_softmax_is_slower_than_the_products, fused_is_faster_than_the_textbook
+the_softmax_is_slower_than_the_products
 
 # %%
 the_softmax_does_a_sixty_fourth = 64 * done["softmax"] == done["scores = q kᵀ"] + done["weights v"]
@@ -642,8 +640,9 @@ print(f"{done['softmax']:,} of {sum(done.values()) - done['fused, all steps']:,}
 # %% [markdown]
 # The softmax does a sixty-fourth of the products' arithmetic, and takes far more of the time than that: it touches
 # T × T numbers and does almost nothing with each. Fused attention leaves them where they were made, close to the
-# arithmetic. Its memory grows like a line. Its operations still grow like a square, so the verdict above stays. Only
-# the place moves where the lines cross.
+# arithmetic. Its memory grows like a line, on every machine. How much time that saves hangs on the processor: with us
+# the textbook takes 2.6 times as long, and on an old one, which works on few numbers at once, just as long. The
+# operations still grow like a square, so the verdict above stays. Only the place moves where the lines cross.
 #
 # (The running softmax is from Milakov and Gimelshein 2018, [arXiv:1805.02867](https://arxiv.org/abs/1805.02867).
 # Attention without the square of memory: Rabe and Staats 2021, [arXiv:2112.05682](https://arxiv.org/abs/2112.05682),

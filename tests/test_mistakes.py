@@ -163,16 +163,17 @@ def test_a_reference_that_is_edited_is_itself_right(name):
     assert spelled_out is not exercise.verified and judge(exercise, spelled_out).status == "right"
 
 
-def test_a_hand_out_has_the_mistakes_without_the_answer(folder, monkeypatch):
-    """A hand-out in which no mistake is recognised, because the source that they edit is a stub there."""
+def test_a_hand_out_has_the_mistakes_and_what_they_edit_and_shows_nothing(folder, monkeypatch):
+    """A hand-out in which no mistake is recognised, because the source that they edit is a stub there; or no two."""
     exercise = EXERCISES["SublayerConnection"]
     edits = [m for m in exercise.mistakes if not isinstance(m, ByHand)]
     text = in_code([exercise])
-    assert "return self" not in text and len(json.loads(text)["SublayerConnection"]) == len(edits) > 20
+    assert "return self" not in text and len(json.loads(text)["SublayerConnection"]) == len(edits) + 1 > 20
     (folder / "08.json").write_text(text, encoding="utf-8")
     coded = mistakes_of("08", exercise.verified)
     assert [(m.name, m.says, m.source) for m in coded] == [(m.name, m.says, m.source) for m in edits]
     assert ast.parse(coded[0].answer.__doc__ and coded[0].source)
+    assert coded[0].right == edits[0].right == plain_source(exercise.verified)
 
 
 def test_no_mistake_is_compiled_before_somebody_is_wrong():

@@ -1,6 +1,8 @@
 """A card says what is true of an answer that no mistake fits, and says first what helps most."""
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -8,12 +10,13 @@ import torch.nn.functional as F
 
 from course_lib import attention, check, decoding
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine import judging
+from course_lib.checks.engine import judging, naming
 from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.diagnosing import property_holds
+from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
-from course_lib.checks.notebook.card import as_html
+from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
 
 
 def attend(query, key, value, mask=None, drop=0.0, scale=None):
@@ -53,6 +56,31 @@ def test_the_closest_mistake_is_told_with_how_close_it_is():
                      message)
 
 
+def test_two_mistakes_at_once_are_both_told():
+    """A learner who has made two of the best known mistakes, and reads that nothing is right."""
+    def both(query, inputs):
+        return F.softmax(torch.mv(inputs, query), 0) / len(inputs) ** 0.5 @ inputs
+
+    verdict = judge(EXERCISES["scaled_dot_product_attention_single"], both)
+    assert {m.name for m in verdict.named} == {"scale-by-n", "scales-the-weights"} and not verdict.mistakes
+    rows = dict(card_rows(verdict))
+    assert {rows["One cause"], rows["And another"]} == {m.says for m in verdict.named}
+
+
+def test_of_pairs_that_reply_alike_only_what_they_have_in_common_is_told(monkeypatch):
+    """Two causes on the card, and one of them picked at random among those that look the same."""
+    exercise = EXERCISES["scaled_dot_product_attention_single"]
+    scale, root, turned, *_ = exercise.mistakes
+    monkeypatch.setattr(naming, "pair", lambda _, *two: SimpleNamespace(both=two))
+    monkeypatch.setattr(naming, "_behaves_as", lambda p, *_: p.both in ((scale, root), (scale, turned)))
+    monkeypatch.setattr(naming, "_may_be_both", lambda *_: True)
+    calls = questions(exercise, 0)
+    replies = [ask(scale.answer, call) for call in calls]
+    assert naming.together(exercise, calls, replies, calls[0]) == (scale,)
+    rows = dict(card_rows(replace(judge(exercise, scale.answer), mistakes=(), together=(scale,))))
+    assert (rows["One cause"], rows["And another"]) == (scale.says, AND_MORE)
+
+
 def test_nothing_is_closest_to_an_answer_that_is_nothing_like_it():
     """A name for everything, true or not."""
     assert judge(EXERCISES["scaled_dot_product_attention_single"],
@@ -61,7 +89,7 @@ def test_nothing_is_closest_to_an_answer_that_is_nothing_like_it():
 
 def test_masked_and_unmasked_calls_are_told_apart_by_which_arguments_they_have():
     """`mask=None` handed over counted as a mask, and a mistake with masks alone had no name."""
-    given = [judging._given(Call(args)) for args in ((1, 2), (1, 2, None), (1, 2, 3), (1, None, 3))]
+    given = [naming._given(Call(args)) for args in ((1, 2), (1, 2, None), (1, 2, 3), (1, None, 3))]
     assert given == [(0, 1), (0, 1), (0, 1, 2), (0, 2)]
 
 
@@ -199,3 +227,5 @@ def test_behind_a_wrong_dtype_the_thought_is_told():
 
     result = check(similarities, "cosine_search")
     assert result.mistake == "returns-similarities" and "Likely cause" in result.message
+    strict = check(lambda T, device=None: torch.ones(T, T, device=device).tril(-1), "causal_mask")
+    assert strict.mistake == "strict-lower" and "float32 instead of bool" in strict.message

@@ -174,6 +174,7 @@ UNNAMED = {
     "reweight": {
         "mixes-features": (
             features_meet_features,
-            "each feature mixes all features with its row of weights; the edit mixes with its column"),
+            "each feature mixes all features with its row of weights; the edit mixes with its column",
+            "wrong-axis", "mixes-features"),
     },
 }

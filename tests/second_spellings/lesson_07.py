@@ -676,7 +676,8 @@ UNNAMED = {
     "scaled_dot_product_attention": {
         "needs-a-mask": (inverts_before_asking, "a TypeError with other first words than that of `~None`"),
         "overflows": (plain_exponentials, "infinity times a hidden 0 is NaN, too: all 3 wrong results are those of "
-                                          "zero-times-infinity, which is named instead as the closest"),
+                                          "zero-times-infinity, which is named instead as the closest",
+                                          "renormalises", "overflows"),
         "not-negative-enough": (minus_ten, "the mistake has a number that is below the ordinary scores, -10 is not"),
     },
     "padding_mask": {

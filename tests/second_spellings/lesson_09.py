@@ -468,6 +468,7 @@ SPELLINGS = {
 }
 UNNAMED = {
     "sinusoidal_positions": {
-        "hard-coded-512": (as_wide_as_my_model, "the mistake has the width 512, this one 256"),
+        "hard-coded-512": (as_wide_as_my_model, "the mistake has the width 512, this one 256",
+                           "exponent-4i", "hard-coded-512"),
     },
 }

@@ -1203,9 +1203,10 @@ UNNAMED = {
     "DecoderLayer": {
         "pre-norm": (NormFirstWithNormedMemory, "memory goes through norm2 as well; in the mistake it stays as it is"),
         "no-cross-attention": (WithoutCrossAttention, "the mistake leaves out norm2 with its sublayer; here norm3 is "
-                                                      "left out"),
+                                                      "left out", "no-cross-attention", "norm2-twice"),
         "feed-forward-between": (ThinksBetweenWithItsNorm, "in the mistake the norms keep their order; here each moves "
-                                                           "with its sublayer"),
+                                                          "with its sublayer",
+                                                          "feed-forward-between", "norms-swapped"),
     },
     "Transformer": {
         "last-place-only": (LastWordWithItsAxis, "the shape is (B, 1, V), that of the mistake (B, V)"),

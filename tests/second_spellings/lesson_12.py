@@ -962,8 +962,10 @@ UNNAMED = {
         "transposed": (
             probs_transposed_in_the_end,
             "transposed after the division, so that columns sum to one; the edit transposes the counts",
+            "transposed", "columns-sum-to-one",
         ),
-        "columns-sum-to-one": (probs_columns_by_hand, "0 / 0 in a column without counts; the edit makes it uniform"),
+        "columns-sum-to-one": (probs_columns_by_hand, "0 / 0 in a column without counts; the edit makes it uniform",
+                               "columns-sum-to-one", "nan-where-unseen"),
     },
     "BigramLM": {
         "zero-for-none": (BigramNumberZeroForNone, "Python's 0; the edit returns a tensor of it"),
@@ -983,6 +985,7 @@ UNNAMED = {
         "uniform": (
             write_uniformly,
             "possible is a finite logit here, a softmax above 0 for the edit; the questions' lowest logits are finite",
+            "uniform", "softmax-of-probabilities",
         ),
     },
 }

@@ -644,7 +644,8 @@ UNNAMED = {
             patches_of_a_square_in_the_corner,
             "a wide picture is cut short, and no error; the edit fails on it",
         ),
-        "first-picture-only": (patches_of_one_picture, "the batch axis is gone; the edit keeps it, of length 1"),
+        "first-picture-only": (patches_of_one_picture, "the batch axis is gone; the edit keeps it, of length 1",
+                               "reshaped-over-all", "first-picture-only"),
     },
     "PatchEmbedding": {
         "class-token-drawn-anew": (

@@ -837,7 +837,8 @@ UNNAMED = {
     "mean_pool": {
         "mask-inverted": (pool_the_padding_or_nothing, "NaN for a text without padding; the edit gives zeros"),
         "maximum": (pool_by_maximum_or_zero, "the zeros of padding count, too; the edit hides them"),
-        "first-token": (pool_the_first_token_as_it_is, "not brought to length 1; the edit is"),
+        "first-token": (pool_the_first_token_as_it_is, "not brought to length 1; the edit is",
+                        "first-token", "not-brought-to-length-one"),
     },
     "cosine_search": {
         "dot-product": (
@@ -857,10 +858,11 @@ UNNAMED = {
             rope_made_degrees,
             "the angle was made degrees; the edit takes it for degrees and makes it radians",
         ),
-        "waves-added": (rope_adds_waves_in_halves, "all sines, then all cosines; the edit takes them by turns"),
+        "waves-added": (rope_adds_waves_in_halves, "all sines, then all cosines; the edit takes them by turns",
+                        "waves-added", "not-woven-together"),
         "waves-multiplied": (
             rope_multiplies_by_waves_of_2017,
-            "the first number by the sine; the edit's by the cosine",
+            "the first number by the sine; the edit's by the cosine", "waves-multiplied", "cosine-and-sine-exchanged",
         ),
     },
     "SwiGLU": {

@@ -8,9 +8,7 @@ is told as the closest one.
 """
 
 import contextlib
-import warnings
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import torch
 
@@ -20,22 +18,12 @@ from course_lib.checks.engine.diagnosing import what_is_seen
 from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
 from course_lib.checks.engine.mistakes import Mistake
+from course_lib.checks.engine.naming import Closest, closest, fitting, fitting_like, reply_of, together
 
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
                  "at work. Is dropout still on outside training? `F.dropout` needs `training=self.training`, and "
                  "`F.scaled_dot_product_attention` needs `dropout_p=0.0` there.", None, None)
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
-FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
-MOST = 0.7  # of the wrong replies have to be those of the closest mistake
-
-
-@dataclass(frozen=True)
-class Closest:
-    """The mistake that most wrong replies are those of: `same` of `wrong`."""
-
-    mistake: Mistake
-    same: int
-    wrong: int
 
 
 @dataclass(frozen=True)
@@ -47,14 +35,15 @@ class Verdict:
     calls: tuple = ()
     failure: Failure | None = None
     mistakes: tuple = field(default=())  # the classic mistakes it cannot be told from
-    closest: Closest | None = None  # where no mistake fits
+    together: tuple = ()  # mistakes that it made at once, where none alone fits
+    closest: Closest | None = None  # where these do not fit either
     seen: tuple = ()  # sentences that describe what is wrong, where no mistake is known
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
     def named(self):
         """The Mistakes that were recognised, or the closest one; empty where there is none."""
-        return self.mistakes or ((self.closest.mistake,) if self.closest else ())
+        return self.mistakes or self.together or ((self.closest.mistake,) if self.closest else ())
 
     @property
     def mistake(self):
@@ -100,17 +89,35 @@ def _judge(exercise, candidate, seed, ask):
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
-        of_a_thought = _fitting(exercise, asked, replies, first.call) if first.cause in SYMPTOMS else ()
-        return Verdict(exercise, "wrong", calls, shown, of_a_thought)
-    fitting = _fitting(exercise, asked, replies, first.call) or _fitting_like(exercise, first.call, asked, replies)
-    if fitting or failures[-1].kind == "time":  # nobody waits for more of it
-        return Verdict(exercise, "wrong", calls, shown, fitting)
+        behind = _behind_a_symptom(exercise, asked, replies, first.call) if first.cause in SYMPTOMS else ()
+        return Verdict(exercise, "wrong", calls, shown, behind)
+    mistakes = fitting(exercise, asked, replies, first.call)
+    if mistakes or failures[-1].kind == "time":  # nobody waits for more of it
+        return Verdict(exercise, "wrong", calls, shown, mistakes)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
-    if closest := _closest(exercise, asked, replies):
-        return Verdict(exercise, "wrong", calls, shown, closest=closest)
+    if both := together(exercise, asked, replies, first.call):
+        return Verdict(exercise, "wrong", calls, shown, together=both)
+    if mistakes := fitting_like(exercise, first.call, asked, replies):
+        return Verdict(exercise, "wrong", calls, shown, mistakes)
+    if near := closest(exercise, asked, replies):
+        return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
+
+
+def _behind_a_symptom(exercise, calls, replies, first):
+    """The classic mistakes that have this symptom, or that would reply so if every number had the right dtype."""
+    meant = [_in_the_dtype(truth(exercise, c), r) for c, r in zip(calls, replies, strict=True)]
+    return fitting(exercise, calls, replies, first) or fitting(exercise, calls, meant, first)
+
+
+def _in_the_dtype(true, reply):
+    """A reply in the dtype that was asked for, as far as it has as many results; in float32 for float64."""
+    if len(true.outputs) != len(reply.outputs):
+        return reply
+    dtypes = [torch.float32 if t.dtype == torch.float64 else t.dtype for t in true.outputs]
+    return replace(reply, outputs=tuple(t.to(d) for t, d in zip(reply.outputs, dtypes, strict=True)))
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):
@@ -133,36 +140,6 @@ def _right_with_identities(call, layout, exercise, candidate, ask):
     return complete and compare(replace(true, gradients=of_inputs or None), reply, call) is None
 
 
-def _fitting(exercise, calls, replies, first):
-    """The classic mistakes that reply to these calls as the answer did, and wrongly to the first that failed."""
-    true = truth(exercise, first)
-    return tuple(m for m in exercise.mistakes
-                 if _behaves_as(m, calls, replies, first) and compare(true, _says(m, first), first))
-
-
-def _fitting_like(exercise, first, calls, replies):
-    """The same, of the calls with the same arguments as the first that failed: a mistake with a mask is another one.
-
-    They are few. So one of them has to be a reply, since errors are easily alike.
-    """
-    same = [(c, r) for c, r in zip(calls, replies, strict=True) if _given(c) == _given(first)]
-    plain = [reply for call, reply in same if call is first or not call.special]
-    return _fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
-
-
-def _given(call):
-    """Which arguments a call has: those that are None might as well be left out."""
-    return tuple(i for i, argument in enumerate(call.args) if argument is not None)
-
-
-def _behaves_as(mistake, calls, replies, first):
-    """Does this wrong implementation reply as the answer did, to the first call that failed and to every plain one?"""
-    telling = [pair for pair in zip(calls, replies, strict=True)
-               if pair[0] is first or pair[0].special in ("", "large values")]
-    telling.sort(key=lambda pair: pair[0] not in (calls[0], first))  # these two tell most mistakes apart
-    return all(alike(_says(mistake, call), reply) for call, reply in telling)
-
-
 def _by_chance(exercise, candidate, failures, ask):
     """The largest failing call, where it is answered in three ways under three seeds; a Failure, or None."""
     told = [f for f in failures if f.kind == "values" and not f.call.train and f.reply.outputs]
@@ -173,40 +150,6 @@ def _by_chance(exercise, candidate, failures, ask):
     differ = not any(r.error for r in replies) and not any(
         alike(one, other) for one, other in zip(replies, replies[1:] + replies[:1], strict=True))
     return largest if differ else None
-
-
-def _closest(exercise, calls, replies):
-    """The one mistake that most wrong replies to plain calls are those of; of a test, which says yes or no, none is."""
-    wrong, right = [], []
-    for c, r in zip(calls, replies, strict=True):
-        if c.special in ("", "large values") and not r.error:
-            (wrong if compare(truth(exercise, c), r, c) else right).append((c, r))
-    if len(wrong) < FEW or wrong[0][1].form == "True or False":
-        return None
-    same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
-    best = max(same.values(), default=0)
-    found = [m for m, n in same.items() if n == best]
-    if not best or len(found) > 1 or best <= len(right) - _how_many_alike(found[0], right):
-        return None  # what is wrong as often where the answer is right is not close to it
-    return Closest(found[0], best, len(wrong))
-
-
-def _how_many_alike(mistake, pairs, needed=0):
-    """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed."""
-    same = 0
-    for i, (call, reply) in enumerate(pairs):
-        same += alike(_says(mistake, call), reply)
-        if same + len(pairs) - i - 1 < needed:
-            return 0
-    return same
-
-
-@lru_cache(maxsize=16384)
-def _says(mistake, call):
-    """What a classic mistake replies to a call; nobody is to read torch's warnings of what somebody else wrote."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ask(mistake.answer, call)
 
 
 def _judge_draws(exercise, calls, candidate, seed, ask):
@@ -223,7 +166,7 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
 
 def _breaks_the_same(mistake, exercise, calls, true, broken, seed):
     """Does this wrong implementation answer every call rightly, and draw as wrongly?"""
-    return (not any(compare(t, _says(mistake, call), call) for t, call in zip(true, calls, strict=True))
+    return (not any(compare(t, reply_of(mistake, call), call) for t, call in zip(true, calls, strict=True))
             and _broken_statistics(exercise, mistake.answer, seed, ask).keys() == broken.keys())
 
 

@@ -15,6 +15,8 @@ is edited is the exercise's verified source without docstrings and comments, one
 a step, the reference `checks/mistakes/EXERCISE.py`, which spells it out. `python -m course_lib.staff.mistakes EXERCISE`
 prints it. Neighbouring `-` lines are one place, and have to stand there exactly once; new lines are indented as the
 first of them is, relative to each other as they are written here. `#` begins a comment line.
+
+The classic mistakes stand first: where two have been made at once, those are tried together before the others.
 """
 
 import ast
@@ -45,9 +47,14 @@ class Mistake:
     seen: an address where a real person made it, or empty
     """
 
-    def __init__(self, name, says, of, make_source, seen=""):
+    def __init__(self, name, says, of, make_source, seen="", right=""):
         self.name, self.says, self.seen = name.replace("_", "-"), says, seen
-        self._of, self._make_source = of, make_source
+        self._of, self._make_source, self._right = of, make_source, right
+
+    @property
+    def right(self):
+        """The text that it is an edit of."""
+        return self._right or plain_source(self._of)
 
     @cached_property
     def source(self):
@@ -87,8 +94,8 @@ def mistakes_of(lesson, answer):
     """
     coded = FOLDER / f"{lesson}.json"  # in a hand-out, which has neither the verified source nor the edits
     if coded.exists():
-        rows = json.loads(coded.read_text(encoding="utf-8")).get(answer.__name__, [])
-        return tuple(Mistake(name, says, answer, lambda code=code: base64.b64decode(code).decode())
+        (_, _, right), *rows = json.loads(coded.read_text(encoding="utf-8")).get(answer.__name__, [("", "", "")])
+        return tuple(Mistake(name, says, answer, lambda code=code: _read_code(code), right=_read_code(right))
                      for name, says, code in rows)
     path = FOLDER / f"{lesson}.diff"
     written = _read(path).get(answer.__name__, ()) if path.exists() else ()
@@ -96,15 +103,24 @@ def mistakes_of(lesson, answer):
 
 
 def in_code(exercises):
-    """The mistakes of a lesson's exercises as `NN.json`: complete, and coded so that nobody reads one by accident."""
-    right = {e.name: e.verified for e in exercises}
+    """The mistakes of a lesson's exercises as `NN.json`: complete, and coded so that nobody reads one by accident.
 
-    def coded(mistake, answer):
-        source = "\n\n".join([*map(plain_source, _run_on(mistake.source, answer, right)), mistake.source])
-        return [mistake.name, mistake.says, base64.b64encode(source.encode()).decode()]
+    What they edit stands before them, for two of them to be made at once.
+    """
+    answers = {e.name: e.verified for e in exercises}
 
-    rows = {e.name: [coded(m, e.verified) for m in e.mistakes if not isinstance(m, ByHand)] for e in exercises}
+    def coded(name, says, source, answer):
+        source = "\n\n".join([*map(plain_source, _run_on(source, answer, answers)), source])
+        return [name, says, base64.b64encode(source.encode()).decode()]
+
+    rows = {e.name: [coded("", "", plain_source(e.verified), e.verified)]
+            + [coded(m.name, m.says, m.source, e.verified) for m in e.mistakes if not isinstance(m, ByHand)]
+            for e in exercises}
     return json.dumps(rows, indent=1, sort_keys=True) + "\n"
+
+
+def _read_code(code):
+    return base64.b64decode(code).decode()
 
 
 def _run_on(source, answer, right):

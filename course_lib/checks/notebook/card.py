@@ -13,6 +13,7 @@ COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
 FEW = 24  # numbers that can be read at a glance
 NEAR = 100  # an error of less than so many times what is allowed
 MARK = 'style="all:unset;text-decoration:underline"'  # as the paper is, light or dark
+AND_MORE = "Something else is wrong as well; mend this first."
 FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
 
 
@@ -76,6 +77,9 @@ def _what_was_tried(verdict):
 def _cause_rows(verdict):
     """Why it is wrong, as far as that is known."""
     rows = [("Likely cause" if i == 0 else "Or", mistake.says) for i, mistake in enumerate(verdict.mistakes)]
+    if verdict.together:
+        first, *others = [mistake.says for mistake in verdict.together]
+        rows += [("One cause", first), *(("And another", says) for says in others or [AND_MORE])]
     if closest := verdict.closest:
         of_all = "All" if closest.same == closest.wrong else f"{closest.same} of"
         rows += [("Closest mistake", f"{of_all} your {closest.wrong} wrong results are those of this mistake. "

@@ -1,0 +1,137 @@
+"""Which mistakes reply as an answer did: one to every call, two made at once, or one to most of the calls."""
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, islice
+from typing import NamedTuple
+
+from course_lib.checks.engine.asking import ask
+from course_lib.checks.engine.comparing import alike, compare
+from course_lib.checks.engine.exercise import truth
+from course_lib.checks.engine.mistakes import ByHand, Mistake
+from course_lib.checks.engine.pairs import pair
+
+FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
+MOST = 0.7  # of the wrong replies have to be those of the closest mistake
+PAIRS = 350  # are asked at most, those first that stand first in the file; that takes less than a second
+WEIGHTS = 10_000  # of all modules that are made for it; large ones take long
+
+
+@dataclass(frozen=True)
+class Closest:
+    """The mistake that most wrong replies are those of: `same` of `wrong`."""
+
+    mistake: Mistake
+    same: int
+    wrong: int
+
+
+def fitting(exercise, calls, replies, first):
+    """The classic mistakes that reply to these calls as the answer did, and wrongly to the first that failed."""
+    true = truth(exercise, first)
+    return tuple(m for m in exercise.mistakes
+                 if _behaves_as(m, calls, replies, first) and compare(true, reply_of(m, first), first))
+
+
+def fitting_like(exercise, first, calls, replies):
+    """The same, of the calls with the same arguments as the first that failed: a mistake with a mask is another one.
+
+    They are few. So one of them has to be a reply, since errors are easily alike.
+    """
+    same = [(c, r) for c, r in zip(calls, replies, strict=True) if _given(c) == _given(first)]
+    plain = [reply for call, reply in same if call is first or not call.special]
+    return fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
+
+
+def together(exercise, calls, replies, first):
+    """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
+
+    Of a test, which says yes or no, there are none: too many pairs would say the same.
+    """
+    if truth(exercise, calls[0]).form == "True or False":
+        return ()
+    edits = [m for m in exercise.mistakes if not isinstance(m, ByHand)]
+    possible = sorted(combinations(range(len(edits)), 2), key=sum)
+    for call, reply in zip(calls, replies, strict=True):
+        if call in (calls[0], first):
+            true = truth(exercise, call)
+            alone = [_Effect(compare(true, says, call) is None, alike(says, reply), _form(says))
+                     for says in (reply_of(m, call) for m in edits)]
+            possible = [p for p in possible if _may_be_both(*(alone[i] for i in p), _form(reply), _form(true))]
+    both = filter(None, (pair(exercise.verified, edits[i], edits[j]) for i, j in possible))
+    most = min(PAIRS, WEIGHTS // len(first.weights or "1"))
+    found = [p for p in islice(both, most) if _behaves_as(p, calls, replies, first)]
+    return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
+
+
+class _Effect(NamedTuple):
+    """What a mistake alone does to a call: nothing, all that the answer did; and the form of what it says."""
+
+    nothing: bool
+    all: bool
+    form: object
+
+
+def _may_be_both(one, other, form, right_form):
+    """Can the answer's reply, of this form, come from two mistakes, to judge by the effect of each alone?
+
+    Where one does nothing, the other has to do it all. Where one fails, or has another form, so have both together.
+    """
+    if one.nothing or other.nothing:
+        return one.all or other.all
+    return one.form == other.form == form if form == right_form else form in (one.form, other.form)
+
+
+def _form(reply):
+    """What a reply is, whatever its numbers."""
+    return "error" if reply.error else (reply.form, *(t.shape for t in reply.outputs))
+
+
+def _given(call):
+    """Which arguments a call has: those that are None might as well be left out."""
+    return tuple(i for i, argument in enumerate(call.args) if argument is not None)
+
+
+def _behaves_as(mistake, calls, replies, first):
+    """Does this wrong implementation reply as the answer did, to the first call that failed and to every plain one?"""
+    telling = [pair for pair in zip(calls, replies, strict=True)
+               if pair[0] is first or pair[0].special in ("", "large values")]
+    telling.sort(key=lambda pair: pair[0] not in (calls[0], first))  # these two tell most mistakes apart
+    return all(alike(reply_of(mistake, call), reply) for call, reply in telling)
+
+
+def closest(exercise, calls, replies):
+    """The one mistake that most wrong replies to plain calls are those of; of a test, which says yes or no, none is."""
+    wrong, right = [], []
+    for c, r in zip(calls, replies, strict=True):
+        if c.special in ("", "large values") and not r.error:
+            (wrong if compare(truth(exercise, c), r, c) else right).append((c, r))
+    if len(wrong) < FEW or wrong[0][1].form == "True or False":
+        return None
+    same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
+    best = max(same.values(), default=0)
+    found = [m for m, n in same.items() if n == best]
+    if not best or len(found) > 1 or best <= len(right) - _how_many_alike(found[0], right):
+        return None  # what is wrong as often where the answer is right is not close to it
+    return Closest(found[0], best, len(wrong))
+
+
+def _how_many_alike(mistake, pairs, needed=0):
+    """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed."""
+    same = 0
+    for i, (call, reply) in enumerate(pairs):
+        same += alike(reply_of(mistake, call), reply)
+        if same + len(pairs) - i - 1 < needed:
+            return 0
+    return same
+
+
+@lru_cache(maxsize=16384)
+def reply_of(mistake, call):
+    """What a classic mistake replies to a call; nobody is to read torch's warnings of what somebody else wrote."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ask(mistake.answer, call)
+
+

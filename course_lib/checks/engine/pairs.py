@@ -1,0 +1,60 @@
+"""Two mistakes at once: the edits of two mistakes of an exercise, made in one and the same answer.
+
+Most wrong answers have one cause, and are asked for it first. One that has two replies as neither of them. Since a
+mistake is an edit, two that change different words of the source can be made together, and then the replies compared.
+"""
+
+import difflib
+import re
+from functools import cache, lru_cache
+
+from course_lib.checks.engine.mistakes import Mistake
+
+
+class Pair(Mistake):
+    """Two mistakes made at once; `both` are the Mistakes."""
+
+    def __init__(self, one, other, of, source):
+        super().__init__(f"{one.name}+{other.name}", f"{one.says} {other.says}", of, lambda: source)
+        self.both = one, other
+
+
+@lru_cache(maxsize=50_000)
+def pair(answer, one, other):
+    """The Pair of two mistakes of a right answer; None where they change the same words, or what is left is no Python.
+    """
+    source = _both(_words(one.right), _changes(one), _changes(other))
+    if not source:
+        return None
+    both = Pair(one, other, answer, source)
+    try:
+        return both if both.answer else None
+    except (SyntaxError, NameError):
+        return None
+
+
+@cache
+def _changes(mistake):
+    """[(first, last, new words)]: what a mistake puts in the place of words of the right answer."""
+    right, wrong = _words(mistake.right), _words(mistake.source)
+    matcher = difflib.SequenceMatcher(None, right, wrong, autojunk=False)
+    return [(a, b, wrong[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
+
+
+@cache
+def _words(source):
+    """A source in words and signs, which joined are the source again."""
+    return re.findall(r"\w+|\n *| +|[^\w\s]", source)
+
+
+def _both(right, ones, others):
+    """The source with the changes of both; empty where they touch."""
+    changes, end = sorted([*ones, *others], key=lambda change: change[:2]), -1
+    for first, last, _ in changes:
+        if first <= end:
+            return ""
+        end = last
+    words = list(right)
+    for first, last, new in reversed(changes):
+        words[first:last] = new
+    return "".join(words)
