@@ -4,7 +4,6 @@ import contextlib
 import inspect
 import io
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -164,11 +163,9 @@ def bent(exercise, bend):
 
 
 def card(answer, name):
-    """The Result of a check, which took less than a second of this process and shows words in every row."""
-    start = time.process_time()
+    """The Result of a check, which shows words in every row."""
     with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")):  # as strict as a terminal
         result = check(answer, name)
-    assert time.process_time() - start < 1
     assert all(str(text).strip() for _, text in result.rows)
     as_html(result.rows, result.status).encode()
     assert len(result.message) < 20_000

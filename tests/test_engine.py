@@ -136,6 +136,28 @@ def test_every_weight_is_asked_for_its_gradient():
         "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}
 
 
+def keeps(compute):
+    """A function that computes once for every shape, and hands out the same tensor ever after."""
+    kept = {}
+    return lambda x: x * kept.setdefault(x.shape, compute(x))
+
+
+def test_what_is_kept_from_a_call_without_gradients_is_found():
+    """A table that is filled while a model is evaluated, and then cuts the gradient in training."""
+    x = torch.tensor([1.0, 2.0])
+    call = Call((x,), gradients=True, earlier=((x,),))
+    assert torch.equal(ask(lambda x: x * (2 * x), call).gradients[0], ask(lambda x: 2 * x**2, call).gradients[0])
+    assert not torch.equal(ask(keeps(lambda x: 2 * x), call).gradients[0], ask(lambda x: 2 * x**2, call).gradients[0])
+
+
+def test_what_is_kept_from_a_call_on_the_cpu_is_found_on_a_gpu():
+    """A mask that is made once, on the CPU, and meets arguments on a GPU later."""
+    x = torch.tensor([1.0, 2.0])
+    call = Call((x,), on_gpu=True, earlier=((x,),))
+    assert ask(lambda x: x * torch.ones_like(x), call).error is None
+    assert ask(keeps(torch.ones_like), call).error[0] == "LostDevice"
+
+
 def test_a_result_that_is_kept_and_handed_out_again_is_found():
     """A cached mask that one caller writes into and the next one reads."""
     kept = torch.ones(2, 2, dtype=torch.bool).tril()

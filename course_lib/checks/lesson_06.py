@@ -76,6 +76,8 @@ def more_calls(generator):
         Call((*args, whole), "a sentence that may not be attended to at all", gradients=True, **model),
         Call((*args, torch.ones(3, 4, dtype=torch.bool)), "a mask that allows everything", **model),
         Call((*args, empty | True), "called twice", twice=True, **model),
+        Call((*args, random_mask(generator, 2, 3, 4)), "called before with another mask of this shape",
+             earlier=((*args, random_mask(generator, 2, 3, 4)),), **model),
         Call(args, "6 features and 4 heads", must_raise=("ValueError", "AssertionError"), build=(6, 4)),
     ]
 

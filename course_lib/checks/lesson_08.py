@@ -89,7 +89,7 @@ LAYER_NORM = Exercise(
 
 
 def torch_feed_forward(w, build, x):
-    return F.linear(dropout_factor(build[2]) * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
+    return F.linear(dropout_factor(*build[2:]) * F.relu(F.linear(x, w["linear1.weight"], w["linear1.bias"])),
                     w["linear2.weight"], w["linear2.bias"])
 
 
@@ -111,6 +111,7 @@ def large_and_with_dropout(generator):
     large = torch.tensor([[[200.0, -100.0], [12.0, -7.0]]])
     return [Call((large,), "large values", build=(2, 3, 0.0), weights=HAND_MADE),
             Call(x, "dropout 1.0 in train mode", build=(3, 5, 1.0), weights=weights, train=True),
+            Call(x, "train mode, built without a dropout", build=(3, 5), weights=weights, train=True),
             tiny_dropout(*x, build=(3, 5), weights=weights)]
 
 
@@ -197,7 +198,7 @@ class ItsArgument(NeighbourPlusTwo):
 
 
 def torch_add_and_norm(w, build, x, sublayer):
-    return F.layer_norm(x + dropout_factor(build[1]) * sublayer(x), x.shape[-1:], w["norm.weight"], w["norm.bias"])
+    return F.layer_norm(x + dropout_factor(*build[1:]) * sublayer(x), x.shape[-1:], w["norm.weight"], w["norm.bias"])
 
 
 def x_and_sublayer(generator, d_model, *positions):
@@ -209,6 +210,7 @@ def other_circumstances(generator):
     weights = random_weights(wires.SublayerConnection(5), generator)
     x, sublayer = x_and_sublayer(generator, 5, 2)
     return [Call((x, sublayer), "dropout 1.0 in train mode", build=(5, 1.0), weights=weights, train=True),
+            Call((x, sublayer), "train mode, built without a dropout", build=(5,), weights=weights, train=True),
             tiny_dropout(x, sublayer, build=(5,), weights=weights),
             Call((x, ItsArgument()), "a sublayer that returns its argument", build=(5, 0.0), weights=weights)]
 

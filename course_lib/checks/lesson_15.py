@@ -197,8 +197,10 @@ def make_rope(generator, *size):
 
 def rope_calls(generator):
     """Other bases; judged in float32 only, since angles in float32 are as right as needed."""
+    x = torch.randn(4, 8, generator=generator)
     return [Call((torch.randn(2, 3, 5, 6, generator=generator), 100000.0)),
-            Call((torch.randn(4, 8, generator=generator), 50.0))]
+            Call((x, 50.0)),
+            Call((x,), "called before with another base", earlier=((x, 50.0),))]
 
 
 def lengths_stay(output, generator):
@@ -308,6 +310,13 @@ def make_groups(generator, B, H, G, T, d):
             torch.randn(B, G, T, d, generator=generator))
 
 
+def grouped_calls(generator):
+    return [Call(make_groups(generator, 2, 6, 3, 5, 4), "called before with fewer heads of keys and values",
+                 earlier=(make_groups(generator, 2, 6, 2, 5, 4),)),
+            Call(make_groups(generator, 1, 4, 2, 7, 3), "on a GPU, called before on the CPU", on_gpu=True,
+                 earlier=(make_groups(generator, 1, 4, 2, 7, 3),))]
+
+
 def future_is_hidden(output, generator):
     query, key, value = make_groups(generator, 2, 4, 2, 5, 3)
     late = torch.arange(5)[:, None] >= 3
@@ -346,6 +355,7 @@ GROUPED = Exercise(
            (2, 2, 1, 1, 3), (1, 1, 1, 1, 1)),
     square_size=(2, 6, 3, 5, 4),
     make=make_groups,
+    calls=grouped_calls,
     extremes=((torch.tensor([[[[40.0], [60.0]], [[50.0], [30.0]]]]), torch.tensor([[[[30.0], [40.0]]]]),
                torch.tensor([[[[1.0], [2.0]]]])),
               (torch.tensor([[[[200.0], [100.0]]]]), torch.tensor([[[[-200.0], [100.0]]]]),

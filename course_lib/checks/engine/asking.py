@@ -43,7 +43,7 @@ class Call:
     on_gpu: bool = False  # behave as if the arguments were on a GPU
     twice: bool = False  # call it again, write over what comes back, and see that the first result stays
     before: tuple = ()  # what a module is called with first, before it gets the weights
-    earlier: tuple = ()  # tuples of arguments that it is called with before this question, with the same weights
+    earlier: tuple = ()  # tuples of arguments that it is called with before this, without gradients, same weights
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
@@ -115,7 +115,7 @@ class _Asked:
                 self.build(gpu)
                 if call.must_raise:  # it was to refuse these sizes at once
                     return Reply((), "a module", parameters=self.parameters)
-            outputs, form = self.outputs()
+            outputs, form = self.outputs(gpu)
         if gpu and any(gpu.on_host(t) for t in outputs):
             raise LostDevice("the result is on the CPU although the arguments are not")
         gradients = _unfolded(_gradients(outputs, self.leaves), call.weights) if call.gradients else None
@@ -124,17 +124,19 @@ class _Asked:
 
     def build(self, gpu):
         """Make the class a module."""
-        with gpu.building() if gpu else contextlib.nullcontext():
+        with gpu.on_the_cpu() if gpu else contextlib.nullcontext():
             self.candidate = _build(self.candidate, self.call)
         if gpu:
             gpu.move(self.candidate)
         self.parameters = tuple(name for name, _ in self.candidate.named_parameters())
         self.leaves |= dict(self.candidate.named_parameters()) if self.call.gradients else {}
 
-    def outputs(self):
-        """The tensors that come back, and in which form."""
-        for more in self.call.earlier:
-            self.candidate(*(_copy(a, False) for a in more))
+    def outputs(self, gpu):
+        """The tensors that come back, and in which form. What an answer keeps of earlier calls is on the CPU and has no
+        gradient."""
+        with torch.no_grad(), gpu.on_the_cpu() if gpu else contextlib.nullcontext():
+            for args in self.call.earlier:
+                self.candidate(*(_copy(a, False) for a in args))
         outputs, form = _read(self.candidate(*self.args))
         if self.call.twice:
             outputs = _after_writing_over(_read(self.candidate(*self.args))[0], outputs)

@@ -14,8 +14,8 @@ def random_mask(generator, *shape):
     return order < allowed
 
 
-def dropout_factor(dropout):
-    """What dropout makes of a 1. In train mode, 1.0 and TINY are all that is asked for."""
+def dropout_factor(dropout=0.0):
+    """What dropout makes of a 1. In train mode, 0.0, 1.0 and TINY are all that is asked for."""
     return {1.0: 0.0, TINY: 1 / (1 - TINY)}.get(dropout, 1.0)
 
 

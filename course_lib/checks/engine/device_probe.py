@@ -35,16 +35,16 @@ class _Pretence(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self._host = {}  # id -> tensor: kept alive, so that no id is used twice
-        self._building = False
+        self._on_the_cpu = False
 
     @contextlib.contextmanager
-    def building(self):
-        """Within the block a module is made, on the CPU as always."""
-        self._building = True
+    def on_the_cpu(self):
+        """Within the block all is on the CPU: a module is made, or asked there first."""
+        self._on_the_cpu = True
         try:
             yield
         finally:
-            self._building = False
+            self._on_the_cpu = False
 
     def move(self, module):
         """What `module.to("cuda")` does: parameters and buffers go, other tensors stay."""
@@ -56,7 +56,7 @@ class _Pretence(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._building:
+        if self._on_the_cpu:
             return self._on_host(func(*args, **kwargs))
         tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         host = [t for t in tensors if self.on_host(t)]

@@ -65,7 +65,7 @@ def questions(exercise, seed=0):
     calls = [a if isinstance(a, Call) else Call(a) for a in exercise.examples] + of_sizes
     calls += [Call(args, "large values") for args in exercise.extremes]
     tensors = [a for a in first.args if isinstance(a, torch.Tensor)]
-    if exercise.build or any(t.is_floating_point() for t in tensors):
+    if has_gradients := bool(exercise.build) or any(t.is_floating_point() for t in tensors):
         calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
     if tensors:
         calls += [made(size, special="arguments not contiguous in memory", strided=True)]
@@ -77,7 +77,7 @@ def questions(exercise, seed=0):
             calls += [made(s, special="a module that was called before",
                            before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
-    calls += _after_earlier_ones(exercise, of_sizes, ways, generator)
+    calls += _after_earlier_ones(exercise, of_sizes, ways, generator, has_gradients)
     return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
 
 
@@ -98,14 +98,15 @@ def _without_defaults(exercise, of_sizes):
     return [short, replace(short, on_gpu=True, special="only what has no default, on a GPU")]
 
 
-def _after_earlier_ones(exercise, of_sizes, ways, generator):
+def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):
     """Calls after one with other arguments of the same shapes, and without an optional one after one with it."""
     if any(map(callable, of_sizes[0].args)) or not any(isinstance(a, torch.Tensor) for a in of_sizes[0].args):
         return []
     longest = max(ways, key=lambda size: len(exercise.make(torch.Generator(), *size)))
     call = of_sizes[exercise.sizes.index(longest)]
     other = exercise.make(generator, *longest)
-    calls = [replace(call, earlier=(other,), special="called before with other arguments of these shapes")]
+    calls = [replace(call, earlier=(other,), gradients=gradients,
+                     special="called before with other arguments of these shapes")]
     shorter = [len(c.args) for c in of_sizes if len(c.args) < len(call.args)]
     if shorter:
         calls += [replace(call, args=call.args[: min(shorter)], earlier=(other,),
