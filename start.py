@@ -303,7 +303,7 @@ def command_for(arguments):
     if name == "test":
         return [PYTHON, "-m", "pytest"] + rest, ROOT
     if name == "update":
-        return [PYTHON, "-m", "course_lib.update"] + rest, ROOT
+        return [PYTHON, "-m", "course_lib.upkeep.update"] + rest, ROOT
     program = shutil.which(name, path=environment()["PATH"])
     if not program:
         raise Stop(f"there is no command {name!r} here; `python3 start.py --help` shows what there is")

@@ -164,7 +164,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     value:   (B, Tk, dv)
     mask:    bool, broadcastable to (B, Tq, Tk); True = may attend; None where all may
     returns: (B, Tq, dv)  softmax(query key^T / sqrt(d)) value; a masked key has weight 0.
-             A query that may attend to no key gets finite numbers without meaning, never NaN.
+             A query that may attend to no key gets zeros. (Any finite numbers would do, for nobody reads them.)
 
     Vaswani et al. 2017, arXiv:1706.03762, equation 1; masking: section 3.2.3.
     """
@@ -173,6 +173,8 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         # The smallest finite number, not -inf: a row of -inf alone has no softmax.
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(scores, dim=-1)  # (B, Tq, Tk)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)  # in a row with no key left, where each had the same
     return weights @ value  # (B, Tq, dv)
 
 
@@ -204,7 +206,7 @@ class MultiHeadAttention(nn.Module):
         key:     (B, Tk, d_model)
         value:   (B, Tk, d_model)
         mask:    bool (Tq, Tk), (B, Tq, Tk) or (B, 1, Tk), the same for all heads; True = may attend.
-                 A masked key gets no weight; a query that may attend to no key stays finite.
+                 A masked key gets no weight; a query that may attend to no key gets none of the values.
         returns: (B, Tq, d_model)
         """
         if key.shape[1] != value.shape[1]:
@@ -249,12 +251,13 @@ def _weights(attention, query, key, value=None, mask=None):
     q = attention.W_q(query).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tq, d_head)
     k = attention.W_k(key).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tk, d_head)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (B, H, Tq, Tk)
-    looks_back = hasattr(attention, "looks_back") and attention.looks_back(mask)
+    is_causal = hasattr(attention, "is_causal") and attention.is_causal(mask)
     if mask is not None and mask.dim() == 3:
         mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
-    if looks_back:  # without being told
+    if is_causal:  # without being told
         back = torch.ones_like(scores, dtype=torch.bool).tril()  # (B, H, Tq, Tk)
         mask = back if mask is None else back & mask
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return torch.softmax(scores, dim=-1)
+    weights = torch.softmax(scores, dim=-1)
+    return weights if mask is None else weights.masked_fill(~mask, 0.0)  # no key left: zeros

@@ -5,7 +5,7 @@ import torch
 
 @torch.no_grad()
 def greedy_decode(model, src, bos_id, eos_id, max_len, pad_id=0):
-    """Write a target for each source, always with the likeliest next token.
+    """Write a target for each source, always with the most probable next token.
 
     model:   model(src, ys) -> logits (B, t, V), for the t tokens that are written so far
     src:     (B, Ts) integers

@@ -33,7 +33,7 @@ class CausalAttention(MultiHeadAttention):
     """Version 6 that looks back only, with no mask of T times T: what MultiHeadAttention gives with causal_mask(T)."""
 
     @staticmethod
-    def looks_back(mask):
+    def is_causal(mask):
         """Does it look back with this mask, or does the mask say for every query what it may see?"""
         return mask is None or mask.dim() == 3 and mask.shape[1] == 1
 
@@ -45,7 +45,7 @@ class CausalAttention(MultiHeadAttention):
                            who may see whom in place of looking back, as in MultiHeadAttention
         returns:           (B, T, d_model)
         """
-        if not self.looks_back(mask):
+        if not self.is_causal(mask):
             return super().forward(query, key, value, mask)
         pairs = ((self.W_q, query), (self.W_k, key), (self.W_v, value))
         q, k, v = (W(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for W, x in pairs)  # (B, H, T, d_head)

@@ -6,9 +6,9 @@ from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.fused import CausalAttention
+from course_lib.layers import FeedForward
 from course_lib.masks import causal_mask
-from course_lib.positions import kept_positions
-from course_lib.wires import FeedForward
+from course_lib.positions import cached_positions
 
 
 def shift_labels(ids):
@@ -46,7 +46,7 @@ class BigramLM(nn.Module):
         self.table = nn.Embedding(vocab_size, vocab_size)
 
     def forward(self, idx, targets=None):
-        """Logits of the next token at every place, and the loss where the right ones are given.
+        """Logits of the next token at every position, and the loss where the right ones are given.
 
         idx:     (B, T) integers
         targets: (B, T) integers, the token after each of idx; None where they are not known
@@ -62,7 +62,7 @@ def get_batch(data, block_size, batch_size):
 
     data:       (N,) integers
     block_size: tokens a piece
-    batch_size: number of pieces, drawn with replacement from all N - block_size places where one can begin
+    batch_size: number of pieces, drawn with replacement from all N - block_size positions where one can begin
     returns:    x (batch_size, block_size), and y, the same moved on by one token; drawn by torch's global random state
     """
     starts = torch.randint(len(data) - block_size, (batch_size, 1))  # (B, 1)
@@ -92,7 +92,7 @@ def generate(model, idx, max_new_tokens, block_size):
     idx:            (B, T) integers, how the texts begin
     max_new_tokens: how many tokens each text grows by
     block_size:     the longest context: no more than the last block_size tokens go to the model
-    returns:        (B, T + max_new_tokens); each token is drawn from the softmax of the logits at the last place,
+    returns:        (B, T + max_new_tokens); each token is drawn from the softmax of the logits at the last position,
                     by torch's global random state
     """
     for _ in range(max_new_tokens):
@@ -107,7 +107,7 @@ class Block(nn.Module):
     d_model:      width of inputs and outputs
     num_heads:    heads of the attention
     d_ff:         width of the hidden layer of the feed-forward network
-    dropout:      share of numbers set to zero while training: after each sublayer, and inside the feed-forward network
+    dropout:      dropout probability: after each sublayer, and inside the feed-forward network
     attention:    the class of the attention, so that it may be your own
     feed_forward: the class of the feed-forward network, likewise
 
@@ -135,7 +135,7 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A decoder-only Transformer: reads tokens, and says at every place what should come next.
+    """A decoder-only Transformer: reads tokens, and says at every position what should come next.
 
     vocab_size: V
     num_layers: number of blocks; the other arguments are those of a Block
@@ -159,8 +159,8 @@ class LanguageModel(nn.Module):
         returns: (B, T, d_model)
         """
         x = self.table(idx)  # (B, T, d_model)
-        places = kept_positions(start + idx.shape[1], x.shape[-1], x.dtype, x.device)[start:]  # (T, d_model)
-        return self.dropout(x + places)
+        positions = cached_positions(start + idx.shape[1], x.shape[-1], x.dtype, x.device)[start:]  # (T, d_model)
+        return self.dropout(x + positions)
 
     def predict(self, x):
         """Read the next token off the vectors after the last block, or between two blocks.
@@ -171,7 +171,7 @@ class LanguageModel(nn.Module):
         return self.out(self.norm(x))
 
     def forward(self, idx):
-        """Logits of the next token at every place; a place sees itself and what is before it.
+        """Logits of the next token at every position; a position sees itself and what is before it.
 
         idx:     (B, T) integers, any T
         returns: (B, T, V)
@@ -207,7 +207,7 @@ class WithCache(nn.Module):
         """Logits of the next token after each new token of a context.
 
         context: (B, T) integers
-        returns: (B, t, V) for the last t tokens, those that are new; its last place is the last of the context
+        returns: (B, t, V) for the last t tokens, those that are new; its last position is the last of the context
         """
         old = self._known(context)
         x = self.model.embed(context[:, old:], start=old)  # (B, t, d_model)

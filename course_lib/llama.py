@@ -24,11 +24,11 @@ def rms_norm(x, gain, eps=1e-5):
 
 
 def apply_rope(x, base=10000.0):
-    """Rotary positions: turn each pair of numbers by an angle that grows with the place.
+    """Rotary positions: turn each pair of numbers by an angle that grows with the position.
 
-    The dot product of a query and a key, both turned, then depends on the distance of their places alone.
+    The dot product of a query and a key, both turned, then depends on the distance of their positions alone.
 
-    x:       (..., T, d)  queries or keys of one head, d even; row t stands at place t
+    x:       (..., T, d)  queries or keys of one head, d even; row t stands at position t
     base:    float        of the frequencies; the larger, the slower the slowest pair turns
     returns: (..., T, d)  the pair (x[t, 2i], x[t, 2i+1]) turned by t / base**(2i/d) radians, counter-clockwise
 
@@ -62,7 +62,7 @@ def grouped_query_attention(query, key, value):
 
 
 class SwiGLU(nn.Module):
-    """A feed-forward network whose switch is another view of the input: a gate that opens more or less.
+    """A feed-forward network whose nonlinearity is another view of the input: a gate that opens more or less.
 
     d_model: width of inputs and outputs
     d_ff:    width of the hidden layer

@@ -31,7 +31,7 @@ def sinusoidal_positions(n, d):
 
 
 @functools.lru_cache(maxsize=16)
-def kept_positions(n, d, dtype, device):
+def cached_positions(n, d, dtype, device):
     """sinusoidal_positions(n, d) in the type and on the device of a model, worked out once and not in every pass.
 
     returns: (n, d), the same tensor for the same arguments: never change it in place

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.live import progress_bar
+from course_lib.display.live import progress_bar
 
 
 def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, progress="training"):

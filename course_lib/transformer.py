@@ -1,12 +1,12 @@
-"""The Transformer: its layers, built from attention and the wires between."""
+"""The Transformer: its layers, built from attention and what connects it."""
 
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.fused import CausalAttention
+from course_lib.layers import FeedForward
 from course_lib.masks import causal_mask, padding_mask_from_ids
-from course_lib.positions import kept_positions, sinusoidal_positions
-from course_lib.wires import FeedForward
+from course_lib.positions import cached_positions, sinusoidal_positions
 
 
 class EncoderLayer(nn.Module):
@@ -15,7 +15,7 @@ class EncoderLayer(nn.Module):
     d_model:   width of inputs and outputs
     num_heads: heads of the self-attention
     d_ff:      width of the hidden layer of the feed-forward network
-    dropout:   share of numbers set to zero while training: after each sublayer, and inside the feed-forward network
+    dropout:   dropout probability: after each sublayer, and inside the feed-forward network
 
     Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Encoder" ("post-norm"), and section 5.4 for dropout.
     """
@@ -45,7 +45,7 @@ class DecoderLayer(nn.Module):
     d_model:   width of inputs and outputs
     num_heads: heads of each of the two attentions
     d_ff:      width of the hidden layer of the feed-forward network
-    dropout:   share of numbers set to zero while training: after each sublayer, and inside the feed-forward network
+    dropout:   dropout probability: after each sublayer, and inside the feed-forward network
 
     Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Decoder" ("post-norm"), and section 5.4 for dropout.
     """
@@ -75,7 +75,7 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """The whole Transformer of 2017: reads a source, and says for each place of a target what should come next.
+    """The whole Transformer of 2017: reads a source, and says for each position of a target what should come next.
 
     src_vocab:  number of different source tokens
     tgt_vocab:  number of different target tokens
@@ -83,7 +83,7 @@ class Transformer(nn.Module):
     num_heads:  heads of each attention
     d_ff:       width of the hidden layer of the feed-forward networks
     num_layers: number of encoder layers, and of decoder layers
-    dropout:    share of numbers set to zero while training
+    dropout:    dropout probability
     pad_id:     the token that only fills up, in source and target
 
     Vaswani et al. 2017, arXiv:1706.03762, figure 1 and section 3; without its weight tying (section 3.4).
@@ -114,8 +114,8 @@ class Transformer(nn.Module):
         """Encode the source, decode the target beside it.
 
         src:     (B, Ts) integers; padding is masked wherever the source is read
-        tgt:     (B, Tt) integers, the decoder's input; a place sees itself and earlier places that are not padding
-        returns: (B, Tt, tgt_vocab)  logits of the next token at every place
+        tgt:     (B, Tt) integers, the decoder's input; a position sees itself and earlier ones that are not padding
+        returns: (B, Tt, tgt_vocab)  logits of the next token at every position
         """
         src_mask = padding_mask_from_ids(src, self.pad_id)  # (B, 1, Ts)
         tgt_mask = padding_mask_from_ids(tgt, self.pad_id) & causal_mask(tgt.shape[1]).to(tgt.device)  # (B, Tt, Tt)
@@ -131,7 +131,7 @@ class Transformer(nn.Module):
 class LongTransformer(Transformer):
     """The same Transformer with the same weights and logits, for long sequences: it keeps no matrix of T times T.
 
-    Only places that may see nothing but padding differ: what stands there has no meaning in either.
+    Only positions that may see nothing but padding differ: what stands there has no meaning in either.
     """
 
     def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout=0.0, pad_id=0):
@@ -142,7 +142,7 @@ class LongTransformer(Transformer):
     def embed(self, ids, table):
         """As in Transformer; the positions are kept from call to call."""
         x = table(ids) * self.d_model**0.5  # (B, T, d_model)
-        return self.dropout(x + kept_positions(ids.shape[1], self.d_model, x.dtype, x.device))
+        return self.dropout(x + cached_positions(ids.shape[1], self.d_model, x.dtype, x.device))
 
     # Transformer.forward over again but for its masks: that one is an exercise, which a learner writes in one piece.
     def forward(self, src, tgt):

@@ -64,7 +64,7 @@ class ViT(nn.Module):
     num_classes:                         number of logits
     d_model, num_heads, d_ff:            of every EncoderLayer
     num_layers:                          number of them
-    dropout:                             share of numbers set to zero while training: after the embedding, and in layers
+    dropout:                             dropout probability: after the embedding, and in layers
 
     Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1, with this course's post-norm layers in place of pre-norm.
     """

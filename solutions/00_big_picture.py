@@ -30,7 +30,8 @@ from collections import Counter
 import matplotlib.pyplot as plt
 import torch
 
-from course_lib import check, plots
+from course_lib import check
+from course_lib.display import plots
 
 torch.set_num_threads(1)
 
@@ -43,7 +44,7 @@ torch.set_num_threads(1)
 # your finger until it helps to choose an English one. How many kinds of box do you meet?
 
 # %%
-from course_lib.drawings import draw_transformer
+from course_lib.display.drawings import draw_transformer
 
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)

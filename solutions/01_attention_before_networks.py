@@ -16,8 +16,9 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.colors import to_rgb
 
-from course_lib import check, plots
+from course_lib import check
 from course_lib.attention import weighted_sum
+from course_lib.display import plots
 
 torch.set_num_threads(1)
 

@@ -17,7 +17,8 @@ from itertools import permutations
 import matplotlib.pyplot as plt
 import torch
 
-from course_lib import check, plots
+from course_lib import check
+from course_lib.display import plots
 
 torch.set_num_threads(1)
 

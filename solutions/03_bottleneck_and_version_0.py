@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
-from course_lib import check, plots
+from course_lib import check
+from course_lib.display import plots
 from course_lib.training import fit
 
 torch.set_num_threads(1)

@@ -16,8 +16,9 @@ import time
 import matplotlib.pyplot as plt
 import torch
 
-from course_lib import check, plots
+from course_lib import check
 from course_lib.attention import scaled_dot_product_attention_single as attention_v2
+from course_lib.display import plots
 from course_lib.training import fit
 
 torch.set_num_threads(1)

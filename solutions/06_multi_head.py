@@ -16,8 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, plots
+from course_lib import check
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.display import plots
 
 torch.set_num_threads(1)
 

@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, plots
+from course_lib import check
+from course_lib.display import plots
 
 torch.set_num_threads(1)
 
@@ -351,17 +352,33 @@ assert torch_module_gives_nan
 print("function:", plain[0, 0].tolist(), "  module:", module[0, 0].tolist())
 
 # %% [markdown]
-# Our decision: **any finite number will do**. Nobody will read the row, and it must not spoil the others. One way is
-# the smallest number the dtype has. It is far below every score, and a row full of it has a softmax.
+# Nobody will read the row, so any finite number will do, as long as it does not spoil the others. Try the smallest
+# number the dtype has. It is far below every score, and a row full of it has a softmax. **Predict:** which weights
+# does the first word get now?
 
 # %%
 smallest = torch.finfo(torch.float32).min
 filled = torch.softmax((two @ two.T / 2).masked_fill(~nobody, smallest), -1)
 nothing_is_nan_now = filled.isfinite().all().item()
 the_other_row_is_untouched = torch.equal(filled[1], weights[1])
+it_sees_all_that_is_hidden = filled[0].tolist() == [0.5, 0.5]
 assert nothing_is_nan_now
 assert the_other_row_is_untouched
+assert it_sees_all_that_is_hidden
 print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
+
+# %% [markdown]
+# Finite, but look at it: the word that may see nobody gets the mean of everybody. In such a row the mask hides nothing.
+# So we decide as PyTorch's function does: **zeros**. After the softmax, what is hidden gets weight 0 once more. In
+# every other row it has that already.
+
+# %%
+closed = filled.masked_fill(~nobody, 0.0)
+nothing_is_left_in_the_row = closed[0].tolist() == [0, 0]
+the_other_row_is_untouched = torch.equal(closed[1], weights[1])
+assert nothing_is_left_in_the_row
+assert the_other_row_is_untouched
+closed
 
 # %% [markdown]
 # ## Attention with a mask
@@ -379,7 +396,7 @@ print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
 # %% [markdown]
 # ### Exercise 2: `scaled_dot_product_attention`
 #
-# ★★☆ · 15 minutes · about 5 lines
+# ★★☆ · 15 minutes · about 6 lines
 #
 # The heart of the Transformer: every later lesson calls it. Try it wrong on purpose, too: mask after the softmax, or
 # use −∞ and nothing else, and read the card.
@@ -395,7 +412,7 @@ print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
 # 1. a score for each query and key of a sentence, divided by √d: (B, Tq, Tk)
 # 2. if there is a mask: where it is False, something so low that no weight is left, even in a row with nothing else
 # 3. softmax over the keys
-# 4. mix the values
+# 4. mix the values; where a mask leaves a row nothing, there should be nothing to mix
 #
 # </details>
 
@@ -513,7 +530,7 @@ plots.show(figure, "Three squares of gradient norms. Without a mask every entry 
 # </details>
 
 # %% tags=["exercise"]
-from course_lib.proofs import hides_the_future
+from course_lib.black_box_tests import hides_the_future
 
 # %%
 keeps_it = check(hides_the_future).verified
@@ -727,7 +744,7 @@ assert yours_stays_finite
 allowed.int()[0]
 
 # %% [markdown]
-# Three empty rows in an ordinary sentence. This is where the decision made above pays off.
+# Three empty rows in an ordinary sentence. This is where the decision made above pays off: with −∞ alone they were NaN.
 
 # %% [markdown] name="three-conventions"
 # ## Three conventions in one library
@@ -862,7 +879,8 @@ print("with ~, who is seen:", (turned_round > 0).int().tolist())
 # - The mask gives each row just what it would have at test time, with a perfect first part. One masked pass equals
 #   T separate passes.
 # - Hide before the softmax, with something far below every score. After it, the future leaks through the denominator.
-# - A row with nothing left is NaN with −∞. We decided: finite, without meaning.
+# - A row with nothing left is NaN with −∞. With a very small number it is the mean of all that is hidden. We decided:
+#   zeros.
 # - Test for leaks: change the future, or take the gradient. Above the diagonal it has to be exactly zero.
 # - Padding is hidden as a key: (B, 1, T). Masks are combined with `&`.
 #

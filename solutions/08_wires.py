@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine, plots
+from course_lib import check, mine
+from course_lib.display import plots
 from course_lib.training import fit
 
 torch.set_num_threads(1)
@@ -500,7 +501,7 @@ mean.item(), sigma.item(), ((jane - mean) / sigma).tolist()
 # </details>
 
 # %% tags=["exercise"]
-from course_lib.wires import layer_norm
+from course_lib.layers import layer_norm
 
 # %%
 norm = check(layer_norm).verified
@@ -827,7 +828,7 @@ assert it_is_the_distance_from_2_less_1
 # </details>
 
 # %% tags=["exercise"]
-from course_lib.wires import FeedForward
+from course_lib.layers import FeedForward
 
 # %%
 FFN = check(FeedForward).verified
@@ -984,7 +985,7 @@ norms
 # </details>
 
 # %% tags=["exercise"]
-from course_lib.wires import SublayerConnection
+from course_lib.layers import SublayerConnection
 
 # %%
 AddNorm = check(SublayerConnection).verified
@@ -1153,7 +1154,7 @@ print("the worst of the four:", "just add, loud" if add_loud < min(norm_quiet, n
 # lost their name. **Guess** before you look for help.
 
 # %%
-from course_lib.drawings import draw_transformer
+from course_lib.display.drawings import draw_transformer
 
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)

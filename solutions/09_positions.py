@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine, plots
+from course_lib import check, mine
+from course_lib.display import plots
 from course_lib.training import fit, shuffled
 
 torch.set_num_threads(1)

@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine, plots
+from course_lib import check, mine
+from course_lib.display import plots
 from course_lib.training import fit, shuffled
 
 torch.set_num_threads(1)
@@ -361,7 +362,7 @@ with torch.no_grad():
 
 # %%
 over_real_tokens_it_stays = max(abs(logit - steady[0]) for logit in steady) < 1e-5
-over_all_places_it_moves = max(abs(logit - moved[0]) for logit in moved) > 0.05
+over_all_places_it_moves = max(abs(logit - moved[0]) for logit in moved) > 1e-3
 without_padding_they_agree = abs(steady[0] - moved[0]) < 1e-6
 assert over_real_tokens_it_stays
 assert over_all_places_it_moves
@@ -370,8 +371,9 @@ print("over the real tokens:", [round(logit, 2) for logit in steady])
 print("over all places:     ", [round(logit, 2) for logit in moved])
 
 # %% [markdown]
-# In the trap, what a text means depends on the longest text it shares a batch with. Nothing raises an error, and
-# training may hide it. Keras' `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.
+# In the trap, what a text means depends on the longest text it shares a batch with. How much hangs on the weights: with
+# others that we drew, the logit moved by 0.01, and by 0.4. Nothing raises an error, and training may hide it. Keras'
+# `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.
 
 # %% [markdown] name="classic-recipe"
 # ## The classic recipe
@@ -554,10 +556,12 @@ features
 # %%
 up_to_five_words_are_not_enough = max(by_n[n] for n in range(1, 6)) < 0.93
 six_words_are = by_n[6] > 0.98
-single_words_are_40_features_and_six_14_545 = (features[1], features[6]) == (40, 14_545)
+single_words_are_40_features = features[1] == 40
+up_to_six_are_hundreds_of_times_as_many = features[6] > 300 * features[1]
 assert up_to_five_words_are_not_enough
 assert six_words_are
-assert single_words_are_40_features_and_six_14_545
+assert single_words_are_40_features
+assert up_to_six_are_hundreds_of_times_as_many
 
 # %%
 figure, axis = plt.subplots(figsize=(5.4, 3.2))
@@ -566,12 +570,12 @@ axis.bar_label(bars, [f"{count:,}" for count in features.values()], padding=2)
 axis.axhline(0.5, linestyle=":", color="black")
 axis.set(xlabel="longest n-gram (above each bar: how many features)", ylabel="accuracy", ylim=(0, 1.12))
 plots.show(figure, "Accuracy of n-grams on the test reviews: 0.5 for single words, nearly 0.7 for two and three, about "
-                   "0.85 for four and five, and nearly 1 for six. The number of features grows from 40 to 14,545.")
+                   "0.85 for four and five, and nearly 1 for six. The features grow from 40 to more than 14,000.")
 
 # %% [markdown]
 # An honest rival: with a window of six words it is right nearly every time. Between X and its *but* there are at most
-# four other words, and six take in everything. The price is 14,545 features for a language of 40 words, and one word
-# more between X and *but* would be out of reach again. An encoder has no window.
+# four other words, and six take in everything. The price: more than 14,000 features for a language of 40 words. And one
+# word more between X and *but* would be out of reach again. An encoder has no window.
 
 # %% [markdown]
 # ## Two encoders
@@ -667,7 +671,7 @@ round(no_idea, 2)
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from course_lib import checkpoints
+from course_lib.runs import checkpoints
 
 folder = TemporaryDirectory()  # it vanishes with the notebook; for a file to keep, choose one of your own
 

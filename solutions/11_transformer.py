@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine, plots
+from course_lib import check, mine
+from course_lib.display import plots
 from course_lib.training import fit, shuffled
 
 torch.set_num_threads(1)
@@ -276,7 +277,7 @@ loss_of_tokens = check(masked_cross_entropy).verified
 # </details>
 
 # %% tags=["exercise"]
-from course_lib.proofs import is_token_mean
+from course_lib.black_box_tests import is_token_mean
 
 # %%
 tests_a_loss = check(is_token_mean).verified
@@ -393,7 +394,7 @@ print(f"they differ by less than {1e-3}")
 # You have seen this drawing in lesson 00. Every box in it is now yours.
 
 # %%
-from course_lib.drawings import draw_transformer
+from course_lib.display.drawings import draw_transformer
 
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)
@@ -666,7 +667,7 @@ print(f"a blind guess among {len(english)} words costs {torch.log(torch.tensor(f
 # ## Nobody forces any more
 #
 # In training every place was shown the right words. Now there are none. The model writes: it is shown `<sos>` and picks
-# a word; it is shown both, and picks the next. To take the likeliest word each time is called **greedy** decoding.
+# a word; it is shown both, and picks the next. To take the most probable word each time is called **greedy** decoding.
 #
 # ### Exercise 6: `greedy_decode`
 #

@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, data, mine, plots
+from course_lib import check, data, mine
+from course_lib.display import plots
 from course_lib.pretrained import minilm, smollm2
 
 torch.set_num_threads(1)

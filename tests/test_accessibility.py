@@ -7,10 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from course_lib import plots
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import COLOURS, MARKS, as_html, card_rows
+from course_lib.display import plots
 from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems
 
 STEMS = lesson_stems()

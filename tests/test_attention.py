@@ -196,13 +196,15 @@ def test_multi_head_attention_is_torch_s_own(dtype, allowed, shape):
         assert (a - b).abs().max() <= 10 * allowed
 
 
-def test_a_query_with_nothing_to_attend_to_stays_finite():
-    """One padded sentence that turns the whole batch, and every gradient, into NaN."""
+def test_a_query_with_nothing_to_attend_to_gets_zeros():
+    """One padded sentence that turns the whole batch, and every gradient, into NaN; or reads all that is hidden."""
     mask = torch.ones(2, 3, 3, dtype=torch.bool)
     mask[1, 2] = False
     x = torch.randn(2, 3, 4, requires_grad=True)
-    for out in (scaled_dot_product_attention(x, x, x, mask), MultiHeadAttention(4, 2)(x, x, x, mask)):
-        assert torch.isfinite(out).all()
+    heads = MultiHeadAttention(4, 2)
+    for out, nothing in ((scaled_dot_product_attention(x, x, x, mask), torch.zeros(4)),
+                         (heads(x, x, x, mask), heads.W_o.bias)):
+        assert torch.equal(out[1, 2], nothing) and torch.isfinite(out).all()
         assert torch.isfinite(torch.autograd.grad(out.sum(), x)[0]).all()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.staff import lesson_text, syllabus
-from course_lib.versions import VERSION
+from course_lib.upkeep.versions import VERSION
 
 ROOT = Path(__file__).parents[1]
 TEXT = '''# %% [markdown]
@@ -122,7 +122,7 @@ def test_prose_is_rebuilt_without_running_anything(built):
 
 def test_a_new_version_is_written_into_every_notebook_and_runs_nothing(built):
     """An hour of training for a version number."""
-    module = built / "course_lib" / "versions.py"
+    module = built / "course_lib" / "upkeep" / "versions.py"
     module.write_text(module.read_text().replace(f'VERSION = "{VERSION}"', 'VERSION = "99.0"'))
     assert "outputs kept" in build(built)[1]
     assert all(b'made_for(\\"99.0\\")' in notebook for notebook in notebooks(built).values())

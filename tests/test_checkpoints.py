@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib import checkpoints
-from course_lib.checkpoints import CheckpointError, load, save
+from course_lib.runs import checkpoints
+from course_lib.runs.checkpoints import CheckpointError, load, save
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = {"d_model": 8, "words": ["the", "cat"], "rate": 1e-3, "classes": {"bad": 0, "good": 1}, "tied": False,
@@ -107,7 +107,7 @@ def test_a_config_that_could_not_be_read_again_is_refused_before_anything_is_wri
 
 CHILD = """
 import os, sys, torch
-from course_lib import checkpoints
+from course_lib.runs import checkpoints
 when, path = sys.argv[1:]
 whole = torch.save
 

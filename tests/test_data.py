@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_lib import live
 from course_lib.data import Missing, assets, fetch, film_reviews, imdb, reviews
+from course_lib.display import live
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = {"tiny/model/weights.bin": os.urandom(5_000), "tiny/model/words.txt": b"the\ncat\n"}

@@ -8,16 +8,16 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib import checkpoints
-from course_lib.long_runs import main, rows_of, run
+from course_lib.runs import checkpoints
+from course_lib.runs.long_runs import main, rows_of, run
 
 ROOT = Path(__file__).parents[1]
 
 
 def command(processes, task, folder, *options):
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
-    return [sys.executable, *launcher, "-m", "course_lib.long_runs", task, "--folder", folder, "--batch-size", "12",
-            "--save-every", "2", *options]
+    return [sys.executable, *launcher, "-m", "course_lib.runs.long_runs", task, "--folder", folder,
+            "--batch-size", "12", "--save-every", "2", *options]
 
 
 def losses_of_a_run(processes, task, folder, *options):
@@ -97,4 +97,4 @@ def test_a_state_of_another_model_is_refused(tmp_path):
 def test_a_wrong_option_is_one_sentence(tmp_path, capsys):
     """A traceback for a number that is too small."""
     assert main(["language-model", "--batch-size", "0", "--folder", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("course_lib.long_runs: --batch-size 0 has to lie between")
+    assert capsys.readouterr().err.startswith("course_lib.runs.long_runs: --batch-size 0 has to lie between")

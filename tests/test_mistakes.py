@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from course_lib import wires
+from course_lib import layers
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine import mistakes
 from course_lib.checks.engine.judging import judge
@@ -45,7 +45,7 @@ class Twice(torch.nn.Module):
         return y + z
 
 
-def read(folder, text, answer=wires.layer_norm):
+def read(folder, text, answer=layers.layer_norm):
     (folder / "08.diff").write_text(text, encoding="utf-8")
     mistakes._read.cache_clear()
     return mistakes_of("08", answer)
@@ -55,7 +55,7 @@ def test_an_edit_is_the_right_answer_but_for_its_lines(folder):
     """An edit that loses the rest of the function, its name, or its sentence."""
     (wrong,) = read(folder, HEAD + ONE)
     x, gamma, beta = torch.randn(2, 3), torch.rand(3), torch.rand(3)
-    assert torch.equal(wrong.answer(x, gamma, beta) + beta, wires.layer_norm(x, gamma, beta))
+    assert torch.equal(wrong.answer(x, gamma, beta) + beta, layers.layer_norm(x, gamma, beta))
     assert wrong.name == "no-beta" and wrong.says.startswith("beta is never used.")
     assert wrong.answer.__name__ == "layer_norm" and wrong.answer.__doc__ == wrong.says
 
@@ -74,7 +74,7 @@ two_places
   + return centred / (variance + eps) ** 0.5 * gamma
 """)
     x, gamma, beta = torch.randn(4, 2, 3), torch.rand(3), torch.rand(3)
-    assert torch.allclose(wrong.answer(x, gamma, beta) + beta, wires.layer_norm(x, gamma, beta), atol=1e-6)
+    assert torch.allclose(wrong.answer(x, gamma, beta) + beta, layers.layer_norm(x, gamma, beta), atol=1e-6)
     assert wrong.seen == "https://example.org/somebody" and "seen" not in wrong.says
 
 

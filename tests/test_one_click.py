@@ -15,9 +15,10 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 import course_lib
-from course_lib import check, made_for, versions
+from course_lib import check, made_for
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, lesson_stems
+from course_lib.upkeep import versions
 
 NOTEBOOKS = [folder / f"{stem}.ipynb" for folder in (LESSONS, SOLUTIONS) for stem in lesson_stems()]
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from course_lib import plots
+from course_lib.display import plots
 
 
 def test_an_attention_figure_shows_one_image_with_words_and_no_widget(monkeypatch):

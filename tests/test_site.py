@@ -24,7 +24,7 @@ from course_lib.staff.lesson_text import lesson_stems
 from course_lib.staff.site import __main__ as command
 from course_lib.staff.site import api, building, first_page, lessons, links, misconceptions
 from course_lib.staff.site.page import REFERENCE, Page
-from course_lib.versions import VERSION
+from course_lib.upkeep.versions import VERSION
 
 ROOT = Path(__file__).parents[1]
 STEMS = ["02_self_attention_untrained", "07_masks"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from course_lib import versions
+from course_lib.upkeep import versions
 
 ROOT = Path(__file__).parents[1]
 ONE_MACHINE = re.compile(r"(?<![\w.:~})/-])/(?:data|home|media|mnt|opt|root|scratch|srv|tmp|Users|work|workspaces?)/\w"

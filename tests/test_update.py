@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from course_lib import update
+from course_lib.upkeep import update
 
 STUB = "def {}(x):\n    raise NotImplementedError"
 

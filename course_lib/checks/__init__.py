@@ -5,13 +5,13 @@ import pkgutil
 from difflib import get_close_matches
 from importlib import import_module
 
-from course_lib import versions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook import solved
 from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
 from course_lib.checks.notebook.result import Result
+from course_lib.upkeep import versions
 
 MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
 _THE_COURSE_S_OWN = ("right, but this is the course's own, which stands in for yours. To check your answer, run the "

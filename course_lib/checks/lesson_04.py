@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from course_lib import attention, proofs
+from course_lib import attention, black_box_tests
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
 
@@ -148,7 +148,7 @@ EXERCISES = (
         lesson="04",
         asked="True for every function that computes version 2, whatever its style, and False for every other: five of "
         "them have letters, the check knows more.",
-        verified=proofs.is_version_2,
+        verified=black_box_tests.is_version_2,
         oracle=lambda attend: attend.function in INNOCENT,
         examples=tuple((suspect,) for suspect in LINED_UP[:WITH_LETTERS]),
         sizes=tuple((i,) for i in range(WITH_LETTERS, len(LINED_UP))),

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import attention, masks, proofs
+from course_lib import attention, black_box_tests, masks
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
@@ -260,7 +260,7 @@ OWN_TEST = Exercise(
     lesson="07",
     asked="True for every self-attention where row t is the same whatever comes after it, and False for every other: "
     "five of them have letters, the check knows more.",
-    verified=proofs.hides_the_future,
+    verified=black_box_tests.hides_the_future,
     oracle=lambda attend: attend.function in KEEPS_THE_FUTURE.values(),
     examples=tuple((suspect,) for suspect in IN_LINE[:WITH_LETTERS]),
     sizes=tuple((i,) for i in range(WITH_LETTERS, len(IN_LINE))),

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from course_lib import wires
+from course_lib import layers
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import dropout_factor, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
@@ -60,7 +60,7 @@ LAYER_NORM = Exercise(
     lesson="08",
     asked="at every position by itself, over the last axis: (x - mean) / √(variance + eps) * gamma + beta, where the "
     "variance is the mean of the squared deviations.",
-    verified=wires.layer_norm,
+    verified=layers.layer_norm,
     oracle=torch_layer_norm,
     examples=(
         norm_example([[0.0, 0.0, 4.0, 8.0], [3.0, 1.0, 1.0, 0.0]], [1.0, 2.0, 1.0, 0.5], [0.0, 1.0, 2.0, 0.0]),
@@ -94,7 +94,7 @@ def torch_feed_forward(w, build, x):
 
 
 def feed_forward_weights(d_model, d_ff, generator):
-    return random_weights(wires.FeedForward(d_model, d_ff), generator)
+    return random_weights(layers.FeedForward(d_model, d_ff), generator)
 
 
 def words(generator, d_model, d_ff, *positions):
@@ -139,7 +139,7 @@ FEED_FORWARD = Exercise(
     name="FeedForward",
     lesson="08",
     asked="at every position by itself: linear1, ReLU, dropout, linear2. What comes out is as wide as x.",
-    verified=wires.FeedForward,
+    verified=layers.FeedForward,
     oracle=torch_feed_forward,
     examples=(
         Call((torch.tensor([[[2.0, -1.0], [-3.0, 2.0]]]),), build=(2, 3, 0.0), weights=HAND_MADE),
@@ -207,7 +207,7 @@ def x_and_sublayer(generator, d_model, *positions):
 
 def other_circumstances(generator):
     """At a dropout of 1.0 in train mode the norm of x is left; and an answer written into would change x."""
-    weights = random_weights(wires.SublayerConnection(5), generator)
+    weights = random_weights(layers.SublayerConnection(5), generator)
     x, sublayer = x_and_sublayer(generator, 5, 2)
     return [Call((x, sublayer), "dropout 1.0 in train mode", build=(5, 1.0), weights=weights, train=True),
             Call((x, sublayer), "train mode, built without a dropout", build=(5,), weights=weights, train=True),
@@ -238,7 +238,7 @@ SUBLAYER_CONNECTION = Exercise(
     name="SublayerConnection",
     lesson="08",
     asked="norm(x + dropout(sublayer(x))): the sublayer is called once, with x itself, and its answer is added to x.",
-    verified=wires.SublayerConnection,
+    verified=layers.SublayerConnection,
     oracle=torch_add_and_norm,
     examples=(
         Call((torch.tensor([2.0, -1.0, 0.0]), NeighbourPlusTwo()), build=(3, 0.0),

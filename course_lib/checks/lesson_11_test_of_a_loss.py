@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from course_lib import proofs
+from course_lib import black_box_tests
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.suspects import WITH_LETTERS, Suspect, line_up
@@ -101,7 +101,7 @@ EXERCISES = (Exercise(
     lesson="11",
     asked="True for every function that computes the mean loss over all real tokens, whatever its style, and False for "
     "every other: five of them have letters, the check knows more.",
-    verified=proofs.is_token_mean,
+    verified=black_box_tests.is_token_mean,
     oracle=lambda loss: loss.function in RIGHT_LOSSES,
     examples=tuple((suspect,) for suspect in LOSSES[:WITH_LETTERS]),
     sizes=tuple((i,) for i in range(WITH_LETTERS, len(LOSSES))),

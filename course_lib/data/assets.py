@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from course_lib.live import progress_bar
+from course_lib.display.live import progress_bar
 
 
 class Asset(NamedTuple):

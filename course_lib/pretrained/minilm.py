@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.data import fetch
+from course_lib.layers import FeedForward
 from course_lib.transformer import EncoderLayer
-from course_lib.wires import FeedForward
 
 D_MODEL, NUM_HEADS, D_FF, NUM_LAYERS, VOCAB, MAX_LEN = 384, 12, 1536, 6, 30522, 512
 EPS = 1e-12  # of every layer norm
@@ -28,7 +28,7 @@ NAMES = {
 
 
 class GeluFeedForward(FeedForward):
-    """A feed-forward network with a smoother switch than ReLU.
+    """A feed-forward network with a smoother nonlinearity than ReLU.
 
     Hendrycks and Gimpel 2016, arXiv:1606.08415, section 2.
     """

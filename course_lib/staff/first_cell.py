@@ -2,7 +2,7 @@
 
 import re
 
-from course_lib.versions import SOURCE, VERSION
+from course_lib.upkeep.versions import SOURCE, VERSION
 
 TAG = "installs"
 # Packages come as they are there already, in whatever version; the course itself comes in the notebook's own.

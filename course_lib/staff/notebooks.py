@@ -15,7 +15,7 @@ from course_lib.staff.quick import nbformat
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}}
 CELL_SECONDS = 300
-VERSIONS, CHECKS = ROOT / "course_lib" / "versions.py", ROOT / "course_lib" / "checks"
+VERSIONS, CHECKS = ROOT / "course_lib" / "upkeep" / "versions.py", ROOT / "course_lib" / "checks"
 
 
 def compose(lesson):

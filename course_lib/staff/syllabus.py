@@ -5,7 +5,7 @@ import os
 import re
 
 from course_lib.staff.lesson_text import ROOT
-from course_lib.versions import SOURCE, VERSION
+from course_lib.upkeep.versions import SOURCE, VERSION
 
 MAP = ROOT / "course_lib" / "concepts.tsv"
 README = ROOT / "README.md"

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.layers import FeedForward
 from course_lib.positions import sinusoidal_positions
 from course_lib.transformer import EncoderLayer
-from course_lib.wires import FeedForward
 
 
 class Given(nn.Module):

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.wires import FeedForward
+from course_lib.layers import FeedForward
 
 
 class Given(nn.Module):

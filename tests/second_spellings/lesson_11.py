@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.layers import FeedForward
 from course_lib.transformer import DecoderLayer, EncoderLayer
-from course_lib.wires import FeedForward
 
 # --- DecoderLayer -----------------------------------------------------------------------------------------------
 

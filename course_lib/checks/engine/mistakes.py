@@ -14,7 +14,8 @@ A mistake is its name, its sentences, and lines to take out of the answer (`-`) 
 is edited is the exercise's verified source without docstrings and comments, one statement a line; or, where that hides
 a step, the reference `checks/mistakes/EXERCISE.py`, which spells it out. `python -m course_lib.staff.mistakes EXERCISE`
 prints it. Neighbouring `-` lines are one place, and have to stand there exactly once; new lines are indented as the
-first of them is, relative to each other as they are written here. `#` begins a comment line.
+first of them is, relative to each other as they are written here. `#` begins a comment line. A line `  or` begins the
+same mistake once more, where other words for the same thought reply differently: another number, another kind of error.
 
 The classic mistakes stand first: where two have been made at once, those are tried together before the others.
 """
@@ -29,7 +30,7 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "mistakes"
@@ -45,10 +46,11 @@ class Mistake:
     name: its id, with dashes
     says: what a learner reads: what was done, why it matters, and a question; not the answer
     seen: an address where a real person made it, or empty
+    ways: this Mistake and the same one in other words, as Mistakes
     """
 
-    def __init__(self, name, says, of, make_source, seen="", right=""):
-        self.name, self.says, self.seen = name.replace("_", "-"), says, seen
+    def __init__(self, name, says, of, make_source, seen="", right="", others=()):
+        self.name, self.says, self.seen, self.ways = name.replace("_", "-"), says, seen, (self, *others)
         self._of, self._make_source, self._right = of, make_source, right
 
     @property
@@ -95,11 +97,18 @@ def mistakes_of(lesson, answer):
     coded = FOLDER / f"{lesson}.json"  # in a hand-out, which has neither the verified source nor the edits
     if coded.exists():
         (_, _, right), *rows = json.loads(coded.read_text(encoding="utf-8")).get(answer.__name__, [("", "", "")])
-        return tuple(Mistake(name, says, answer, lambda code=code: _read_code(code), right=_read_code(right))
-                     for name, says, code in rows)
+        return tuple(_in_all_ways(name, says, answer, codes, _read_code, right=_read_code(right))
+                     for name, says, *codes in rows)
     path = FOLDER / f"{lesson}.diff"
     written = _read(path).get(answer.__name__, ()) if path.exists() else ()
-    return tuple(Mistake(w.name, w.says, answer, lambda w=w: _edited(path, w, answer), w.seen) for w in written)
+    return tuple(_in_all_ways(w.name, w.says, answer, w.ways, partial(_edited, path, w, answer), seen=w.seen)
+                 for w in written)
+
+
+def _in_all_ways(name, says, answer, ways, source_of, **more):
+    """A Mistake with its other ways; `source_of` makes the source of each."""
+    others = [Mistake(name, says, answer, partial(source_of, way), **more) for way in ways[1:]]
+    return Mistake(name, says, answer, partial(source_of, ways[0]), others=others, **more)
 
 
 def in_code(exercises):
@@ -109,13 +118,13 @@ def in_code(exercises):
     """
     answers = {e.name: e.verified for e in exercises}
 
-    def coded(name, says, source, answer):
+    def coded(source, answer):
         source = "\n\n".join([*map(plain_source, _run_on(source, answer, answers)), source])
-        return [name, says, base64.b64encode(source.encode()).decode()]
+        return base64.b64encode(source.encode()).decode()
 
-    rows = {e.name: [coded("", "", plain_source(e.verified), e.verified)]
-            + [coded(m.name, m.says, m.source, e.verified) for m in e.mistakes if not isinstance(m, ByHand)]
-            for e in exercises}
+    rows = {e.name: [["", "", coded(plain_source(e.verified), e.verified)]]
+            + [[m.name, m.says, *(coded(way.source, e.verified) for way in m.ways)]
+               for m in e.mistakes if not isinstance(m, ByHand)] for e in exercises}
     return json.dumps(rows, indent=1, sort_keys=True) + "\n"
 
 
@@ -169,13 +178,13 @@ def run_beside(answer, source, file):
 
 @dataclass(frozen=True)
 class _Written:
-    """A mistake as it stands in its file; `places` are pairs of numbered lines: to take out, and to put in."""
+    """A mistake as it stands in its file. A way is its places: pairs of numbered lines, to take out and to put in."""
 
     name: str
     line: int
     says: str
     seen: str
-    places: tuple
+    ways: tuple
 
 
 @cache
@@ -213,21 +222,24 @@ def _written(path, before, head, *lines):
         raise MistakesError(f"{where}: a mistake's name is written like_this, alone on its line")
     if any(other.name == name for other in before):
         raise MistakesError(f"{where}: this exercise has a mistake of that name already")
-    says, seen, places = [], "", []
+    says, seen, ways = [], "", [[]]
     for n, line in lines:
         edit = re.fullmatch(r"  ([-+]) (.*)", line)
         if edit:
-            _add(places, edit[1], (n, edit[2]), f"{_at(path, n)}: {name}")
-        elif places or not line.startswith("    "):
+            _add(ways[-1], edit[1], (n, edit[2]), f"{_at(path, n)}: {name}")
+        elif ways[-1] and line.rstrip() == "  or":
+            ways.append([])
+        elif ways != [[]] or not line.startswith("    "):
             raise MistakesError(f"{_at(path, n)}: {name}: `{line.strip()}` is no sentence (four spaces, before the "
-                                "edits) and no edit (two spaces, `-` or `+`, a space)")
+                                "edits) and no edit (two spaces, `-` or `+`, a space; or two spaces and `or`)")
         elif line.strip().startswith("seen: "):
             seen = line.strip().removeprefix("seen: ")
         else:
             says.append(line.strip())
-    if not says or not places:
-        raise MistakesError(f"{where}: it has no {'edit' if says else 'sentence'}")
-    return _Written(name, number, " ".join(says), seen, tuple(places))
+    if not says or not ways[-1]:
+        behind = " behind its last `or`" * (len(ways) > 1)
+        raise MistakesError(f"{where}: it has no {'edit' + behind if says else 'sentence'}")
+    return _Written(name, number, " ".join(says), seen, tuple(ways))
 
 
 def _add(places, sign, line, where):
@@ -246,10 +258,10 @@ def _at(path, number):
 # Editing
 
 
-def _edited(path, written, answer):
-    """The source with all its places changed."""
+def _edited(path, written, answer, places):
+    """The source with all places of a way changed."""
     lines, changes = plain_source(answer).splitlines(), []
-    for minus, plus in written.places:
+    for minus, plus in places:
         first = _only_place(lines, [text.strip() for _, text in minus], answer,
                             f"{_at(path, minus[0][0])}: {written.name}")
         changes.append((first, first + len(minus), _indented(plus, minus[0][1], lines[first])))

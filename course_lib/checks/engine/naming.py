@@ -31,7 +31,8 @@ def fitting(exercise, calls, replies, first):
     """The classic mistakes that reply to these calls as the answer did, and wrongly to the first that failed."""
     true = truth(exercise, first)
     return tuple(m for m in exercise.mistakes
-                 if _behaves_as(m, calls, replies, first) and compare(true, reply_of(m, first), first))
+                 if any(_behaves_as(way, calls, replies, first) and compare(true, reply_of(way, first), first)
+                        for way in m.ways))
 
 
 def fitting_like(exercise, first, calls, replies):

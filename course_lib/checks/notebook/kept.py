@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.live import somebody_is_looking
+from course_lib.display.live import somebody_is_looking
 
 FOLDER = Path("my_answers")  # beside the notebook; git ignores it
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)

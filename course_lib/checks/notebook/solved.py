@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 
 from course_lib.checks.notebook.kept import FOLDER
-from course_lib.live import somebody_is_looking
+from course_lib.display.live import somebody_is_looking
 
 NAME = "progress.json"
 MARKS = {"right": "✓", "wrong": "✗", None: "·"}

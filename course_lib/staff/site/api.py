@@ -7,10 +7,11 @@ from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import REFERENCE, Page
 
-MODULES = ("checks", "attention", "fused", "masks", "wires", "positions", "transformer", "targets", "decoding",
-           "language_model", "vision", "message_passing", "llama", "proofs", "training", "checkpoints",
-           "data", "pretrained", "plots", "drawings")
-PACKAGES = {"data": ("assets", "film_reviews", "pairs", "small_french", "vocabulary"),
+MODULES = ("checks", "attention", "fused", "masks", "layers", "positions", "transformer", "targets", "decoding",
+           "language_model", "vision", "message_passing", "llama", "black_box_tests", "training", "runs", "data",
+           "pretrained", "display")
+PACKAGES = {"runs": ("checkpoints", "long_runs"), "display": ("plots", "drawings"),
+            "data": ("assets", "film_reviews", "pairs", "small_french", "vocabulary"),
             "pretrained": ("minilm", "smollm2", "vit")}
 
 

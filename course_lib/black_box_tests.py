@@ -32,8 +32,8 @@ def is_token_mean(loss):
     """Find out whether a loss is the mean over all real tokens of a batch, by calling it.
 
     loss:    loss(logits (B, T, V), targets (B, T), pad_id) -> scalar; it may be anything
-    returns: bool, True where it gives the mean of -log softmax(logits)[target] over the places where the target is not
-             pad_id, all of them counted alike, and for large logits, too; rounding does not matter
+    returns: bool, True where it gives the mean of -log softmax(logits)[target] over the positions where the target is
+             not pad_id, all of them counted alike, and for large logits, too; rounding does not matter
     """
     targets = torch.tensor([[3, 1, 0, 2], [2, 0, 4, 4]])  # 4 fills up; 0 is a word
     for strength in (1.0, 200.0):

@@ -1,4 +1,4 @@
-"""Long trainings, on one process or on many, that a kill does not set back: python -m course_lib.long_runs."""
+"""Long trainings, on one process or on many, that a kill does not set back: python -m course_lib.runs.long_runs."""
 
 import argparse
 import os
@@ -10,10 +10,10 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from course_lib import checkpoints
 from course_lib.data.small_french import splits
 from course_lib.data.vocabulary import BOS, PAD, Vocabulary
 from course_lib.language_model import LanguageModel, shift_labels
+from course_lib.runs import checkpoints
 from course_lib.targets import shift_right
 from course_lib.transformer import Transformer
 
@@ -143,7 +143,7 @@ def main(arguments=None):
         run(model, losses_of, batch_of, optimizer, schedule, options.steps, options.folder / f"{options.task}.pt",
             options.save_every, options.seed)
     except (ValueError, OSError) as error:
-        print(f"course_lib.long_runs: {error}", file=sys.stderr)
+        print(f"course_lib.runs.long_runs: {error}", file=sys.stderr)
         return 1
     finally:
         if dist.is_initialized():
@@ -152,9 +152,9 @@ def main(arguments=None):
 
 
 def _options(arguments):
-    parser = argparse.ArgumentParser(prog="python -m course_lib.long_runs", description=(
+    parser = argparse.ArgumentParser(prog="python -m course_lib.runs.long_runs", description=(
         "Train a model of the course. Call it again, and a run that was stopped goes on. With several processes: "
-        "torchrun --nproc-per-node=N -m course_lib.long_runs ..."))
+        "torchrun --nproc-per-node=N -m course_lib.runs.long_runs ..."))
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--folder", type=Path, default=Path("runs"), help="where the state is saved (default: runs)")
     parser.add_argument("--steps", type=int, default=1000)

@@ -1,6 +1,6 @@
 """The Transformer of 2017 as one drawing.
 
-    python -m course_lib.drawings docs/transformer.png
+    python -m course_lib.display.drawings docs/transformer.png
 """
 
 import sys

@@ -7,7 +7,7 @@ from html import escape
 import matplotlib.pyplot as plt
 from IPython.display import display
 
-from course_lib.live import somebody_is_looking
+from course_lib.display.live import somebody_is_looking
 
 WEIGHTS = "viridis"  # for values from zero up, such as attention weights; readable in greyscale
 SIGNED = "PuOr"  # for values on both sides of zero

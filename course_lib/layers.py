@@ -1,4 +1,4 @@
-"""The wires between attention layers: layer norm, the feed-forward network, the skip connection.
+"""The layers around attention, its connecting wires: layer norm, the feed-forward network, the skip connection.
 
 Each keeps the shape of what goes through it, so that they can be joined in any order and stacked to any depth.
 """
@@ -23,11 +23,11 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 
 
 class FeedForward(nn.Module):
-    """Let every position think for itself: out to a wider layer, a switch, and back.
+    """Let every position think for itself: out to a wider layer, a nonlinearity, and back.
 
     d_model: width of inputs and outputs
     d_ff:    width of the hidden layer, four times d_model in the paper
-    dropout: share of hidden numbers set to zero while training
+    dropout: dropout probability of the hidden numbers
 
     Vaswani et al. 2017, arXiv:1706.03762, section 3.3, equation 2; dropout inside it as in torch's own layers.
     """
@@ -52,7 +52,7 @@ class SublayerConnection(nn.Module):
     """Add and norm: carry x around a sublayer, add what the sublayer says, and normalise the sum.
 
     d_model: width
-    dropout: share of the sublayer's output set to zero while training
+    dropout: dropout probability of the sublayer's output
 
     Vaswani et al. 2017, arXiv:1706.03762, sections 3.1 and 5.4 ("post-norm").
     """

@@ -1,0 +1,1 @@
+"""What is shown: figures, drawings of a model, and progress bars where a person is watching."""
