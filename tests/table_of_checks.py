@@ -54,11 +54,12 @@ def row(name, seeds):
     right = [*RIGHT_ANSWERS[name].values(), exercise.verified]
     for answer in right:
         accepted += with_every_seed([v.status == "right" for v in verdicts(answer)], answer, "is not accepted")
-    for mistake in exercise.mistakes:
-        found = verdicts(mistake.answer)
-        rejected += with_every_seed([v.status == "wrong" for v in found], mistake.answer, "passes")
-        named += with_every_seed([_names(v, mistake) for v in found], mistake.answer, "is not named")
-    return Row(len(right), accepted, len(exercise.mistakes), rejected, named, flips, seconds)
+    ways = [(mistake, way.answer) for mistake in exercise.mistakes for way in mistake.ways]
+    for mistake, answer in ways:
+        found = verdicts(answer)
+        rejected += with_every_seed([v.status == "wrong" for v in found], answer, "passes")
+        named += with_every_seed([_names(v, mistake) for v in found], answer, "is not named")
+    return Row(len(right), accepted, len(ways), rejected, named, flips, seconds)
 
 
 def _names(verdict, mistake):

@@ -22,7 +22,7 @@ from tests.right_answers import RIGHT_ANSWERS
 from tests.right_answers.lesson_06 import Packed
 from tests.table_of_checks import row
 
-MISTAKES = [(name, mistake) for name, exercise in EXERCISES.items() for mistake in exercise.mistakes]
+MISTAKES = [(name, way) for name, exercise in EXERCISES.items() for one in exercise.mistakes for way in one.ways]
 name_of = lambda value: value if isinstance(value, str) else value.name  # noqa: E731
 
 

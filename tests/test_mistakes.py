@@ -1,6 +1,8 @@
 """Mistakes kept as edits of a right answer: each has its place, and a bad file is one clear line."""
 
 import ast
+import dataclasses
+import functools
 import json
 import subprocess
 import sys
@@ -12,7 +14,15 @@ from course_lib import layers
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine import mistakes
 from course_lib.checks.engine.judging import judge
-from course_lib.checks.engine.mistakes import ByHand, MistakesError, in_code, mistakes_of, plain_source, run_beside
+from course_lib.checks.engine.mistakes import (
+    ByHand,
+    Mistake,
+    MistakesError,
+    in_code,
+    mistakes_of,
+    plain_source,
+    run_beside,
+)
 from course_lib.staff import mistakes as command
 
 HEAD = "== layer_norm\n\n"
@@ -78,6 +88,31 @@ two_places
     assert wrong.seen == "https://example.org/somebody" and "seen" not in wrong.says
 
 
+def test_one_mistake_in_two_ways_has_one_name(folder):
+    """The same thought with another number, for which the card has no name; or a name and a sentence twice."""
+    (wrong,) = read(folder, HEAD + ONE + """  or
+  - centred = x - x.mean(dim=-1, keepdim=True)
+  + centred = x
+""")
+    first, second = wrong.ways
+    assert first is wrong and (second.name, second.says) == (wrong.name, wrong.says)
+    assert "+ beta" not in first.source and "centred = x\n" not in first.source
+    assert "+ beta" in second.source and "centred = x\n" in second.source
+
+
+def test_a_mistake_is_named_in_any_of_its_ways():
+    """A second way that is written down and never asked."""
+    exercise = dataclasses.replace(EXERCISES["layer_norm"])
+
+    def moved(by):
+        return plain_source(exercise.verified).replace("gamma + beta", f"gamma + beta + {by}")
+
+    ways = [Mistake("moved", "It was moved.", exercise.verified, functools.partial(moved, by)) for by in (1, 2)]
+    vars(exercise)["mistakes"] = (Mistake("moved", "It was moved.", exercise.verified, lambda: moved(3), others=ways),)
+    found = judge(exercise, lambda x, gamma, beta, eps=1e-5: exercise.verified(x, gamma, beta, eps) + 2)
+    assert found.mistakes == exercise.mistakes
+
+
 def test_neighbouring_lines_are_one_place(folder):
     """A pair of lines that stands once, refused because one of them stands twice."""
     text = "== Twice\n\nlater\n    The second ReLU is gone. Is it needed?\n{}  - y = y.relu()\n  + y = y.sin()\n"
@@ -95,6 +130,9 @@ def test_neighbouring_lines_are_one_place(folder):
     (HEAD + "no beta\n    Why?\n", "08.diff:3: no beta: a mistake's name is written like_this, alone on its line"),
     (HEAD + "no_beta\n    Why?\n", "08.diff:3: no_beta: it has no edit"),
     (HEAD + "no_beta\n  - x\n  + y\n", "08.diff:3: no_beta: it has no sentence"),
+    (HEAD + ONE + "  or\n", "08.diff:3: no_beta: it has no edit behind its last `or`"),
+    (HEAD + ONE + "  or\n    Why?\n", "08.diff:8: no_beta: `Why?` is no sentence"),
+    (HEAD + "no_beta\n    Why?\n  or\n", "08.diff:5: no_beta: `or` is no sentence"),
     (HEAD + "no_beta\n    Why?\n  + y\n", "08.diff:5: no_beta: a `+` line needs a `-` line before it, to say where"),
     (HEAD + "no_beta\n    Why?\n - x\n", "08.diff:5: no_beta: `- x` is no sentence (four spaces, before the edits)"),
     (HEAD + "no_beta\n    Why?\n  - x\n  + y\n    Or?\n", "08.diff:7: no_beta: `Or?` is no sentence"),

@@ -115,7 +115,7 @@ def test_nothing_in_a_hand_out_shows_an_open_answer_or_a_mistake(number):
 def _secrets(exercise):
     """What an answer has and its stub has not, what its reference has, and what its mistakes put in its place."""
     source, stub = source_and_stub(exercise.verified.__module__, exercise.name, "test")
-    edits = [mistake.source for mistake in exercise.mistakes if not isinstance(mistake, ByHand)]
+    edits = [way.source for mistake in exercise.mistakes if not isinstance(mistake, ByHand) for way in mistake.ways]
     return set().union(*map(_pieces, [source, plain_source(exercise.verified), *edits])) - _pieces(stub)
 
 

@@ -45,7 +45,7 @@ def problems():
         try:
             lines += [f"course_lib/checks/mistakes/{lesson}.diff: lesson {lesson} has no exercise {name}"
                       for name in parts(lesson) if name not in of_lesson]
-            every = [m for e in of_lesson.values() for m in e.mistakes]
+            every = [way for e in of_lesson.values() for m in e.mistakes for way in m.ways]
         except MistakesError as error:
             lines.append(str(error))
             continue
@@ -73,8 +73,10 @@ def _show(exercise):
         if isinstance(mistake, ByHand):
             print(f"    {mistake.answer.__module__}.{mistake.answer.__qualname__}")
             continue
-        changed = difflib.ndiff(source.splitlines(), mistake.source.splitlines())
-        print(*(f"  {line}" for line in changed if line[0] in "+-"), sep="\n")
+        for i, way in enumerate(mistake.ways):
+            print("  or\n" * bool(i), end="")
+            changed = difflib.ndiff(source.splitlines(), way.source.splitlines())
+            print(*(f"  {line}" for line in changed if line[0] in "+-"), sep="\n")
 
 
 if __name__ == "__main__":

@@ -193,7 +193,8 @@ def _roots_of_mistakes(number):
             known.pop(own.name, None)
         for mistake in exercise.mistakes:
             if not isinstance(mistake, ByHand):
-                found |= _named(ast.parse(mistake.source), module, known)
+                for way in mistake.ways:
+                    found |= _named(ast.parse(way.source), module, known)
     return sorted(found)
 
 
