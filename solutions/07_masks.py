@@ -360,10 +360,8 @@ print("function:", plain[0, 0].tolist(), "  module:", module[0, 0].tolist())
 smallest = torch.finfo(torch.float32).min
 filled = torch.softmax((two @ two.T / 2).masked_fill(~nobody, smallest), -1)
 nothing_is_nan_now = filled.isfinite().all().item()
-the_other_row_is_untouched = torch.equal(filled[1], weights[1])
 it_sees_all_that_is_hidden = filled[0].tolist() == [0.5, 0.5]
 assert nothing_is_nan_now
-assert the_other_row_is_untouched
 assert it_sees_all_that_is_hidden
 print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
 

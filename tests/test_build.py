@@ -330,7 +330,8 @@ def watching(built):
     def start(*arguments):
         process = subprocess.Popen([sys.executable, "-m", "course_lib.staff.build", "--watch", *arguments], cwd=built,
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env={**os.environ, "PYTHONPATH": str(built)})
+                                   env={**os.environ, "PYTHONPATH": str(built)},
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         lines = queue.Queue()
         reader = threading.Thread(target=lambda: [lines.put(line.rstrip("\n")) for line in process.stdout])
         reader.start()

@@ -158,7 +158,8 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
     if not broken:
         return Verdict(exercise, "right", calls)
     true = [truth(exercise, call) for call in calls]
-    fitting = tuple(m for m in exercise.mistakes if _breaks_the_same(m, exercise, calls, true, broken, seed))
+    fitting = tuple(m for m in exercise.mistakes
+                    if any(_breaks_the_same(way, exercise, calls, true, broken, seed) for way in m.ways))
     (says, call), *others = broken.items()
     failure = Failure(call, "statistics", says, Reply(), Reply())
     return Verdict(exercise, "wrong", calls, failure, fitting, seen=() if fitting else tuple(s for s, _ in others[:1]))
