@@ -289,11 +289,3 @@ SPELLINGS = {
         "zeroes-hidden-tokens-at-the-end": PaddingOutAsZeros,
     },
 }
-UNNAMED = {
-    "EncoderLayer": {
-        "feed-forward-first": (ThinksBeforeLooking, "the mistake moves each norm with its sublayer; here norm1 comes "
-                                                    "first and norm2 last", "attention-twice", "feed-forward-twice"),
-        "side-by-side": (ParallelUnderOneNorm, "the mistake puts the sum through norm1 and norm2; here norm1 is all"),
-        "no-feed-forward": (StopsAfterAttentionWithTheLastNorm, "the mistake ends with norm1, this one with norm2"),
-    },
-}

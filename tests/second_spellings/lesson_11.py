@@ -1197,27 +1197,11 @@ SPELLINGS = {
         "the-sum-for-the-mean": compares_with_the_sum,
         "either-sign": takes_the_size,
         "the-mean-of-the-sentences": sentences_all_alike,
+        "stops-instead": testing_of_torch,
     },
 }
 UNNAMED = {
-    "DecoderLayer": {
-        "pre-norm": (NormFirstWithNormedMemory, "memory goes through norm2 as well; in the mistake it stays as it is"),
-        "no-cross-attention": (WithoutCrossAttention, "the mistake leaves out norm2 with its sublayer; here norm3 is "
-                                                      "left out", "no-cross-attention", "norm2-twice"),
-        "feed-forward-between": (ThinksBetweenWithItsNorm, "in the mistake the norms keep their order; here each moves "
-                                                          "with its sublayer",
-                                                          "feed-forward-between", "norms-swapped"),
-    },
-    "Transformer": {
-        "last-place-only": (LastWordWithItsAxis, "the shape is (B, 1, V), that of the mistake (B, V)"),
-    },
-    "beam_search": {
-        "mean-of-log-probabilities": (normalised_by_length, "the mistake does not count bos, len(tokens) does"),
-    },
     "is_token_mean": {
-        "nothing-is-padding": (nothing_padded_and_pad_4, "who takes 0 for padding is found here, since 0 is a word; "
-                                                         "the mistake pads with 0"),
         "right-to-the-last-bit": (compares_bits, "whom it accuses depends on the batch, and on the style of the sum"),
-        "stops-instead": (testing_of_torch, "the AssertionError has a message, that of the mistake has none"),
     },
 }

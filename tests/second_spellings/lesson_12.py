@@ -851,6 +851,7 @@ SPELLINGS = {
         "only-the-last": shift_only_the_last,
         "zeros-at-the-end": shift_zeros_at_the_end,
         "stacked": shift_stacked,
+        "flattened": shift_flattened,
     },
     "bigram_probs": {
         "transposed": probs_transposed,
@@ -909,6 +910,7 @@ SPELLINGS = {
         "one-target-a-piece": batch_one_target_a_piece,
         "one-token-short": batch_one_token_short,
         "pieces-stand-upright": batch_pieces_stand_upright,
+        "always-the-first-piece": batch_from_the_beginning,
     },
     "next_token_probs": {
         "temperature-multiplies": next_times_temperature,
@@ -947,55 +949,21 @@ SPELLINGS = {
         "one-token-too-many": write_one_too_many,
         "max-is-the-total": write_up_to_a_total,
         "leaves-eval-mode": write_and_stay_in_eval_mode,
+        "uniform": write_uniformly,
     },
 }
 
 UNNAMED = {
-    "shift_labels": {
-        "flattened": (shift_flattened, "one axis is left; the edit keeps a first axis of length 1"),
-        "shifted-by-two": (shift_by_two_at_one_end, "inputs are as long as ever; the edit cuts them by two as well"),
-        "adds-one": (shift_adds_one_everywhere, "nothing is cut off; the edit cuts the last token off both"),
-        "only-the-last": (shift_only_the_last_as_a_number, "targets have one axis, (B,); the edit keeps both, (B, 1)"),
-        "stacked": (shift_stacked_in_pairs, "stacked along the last axis; the edit stacks along the first"),
-    },
-    "bigram_probs": {
-        "transposed": (
-            probs_transposed_in_the_end,
-            "transposed after the division, so that columns sum to one; the edit transposes the counts",
-            "transposed", "columns-sum-to-one",
-        ),
-        "columns-sum-to-one": (probs_columns_by_hand, "0 / 0 in a column without counts; the edit makes it uniform",
-                               "columns-sum-to-one", "nan-where-unseen"),
-    },
-    "BigramLM": {
-        "zero-for-none": (BigramNumberZeroForNone, "Python's 0; the edit returns a tensor of it"),
-        "one-loss-a-place": (BigramOneLossAToken, "the losses have shape (B * T,); the edit's have (B, T)"),
-    },
     "get_batch": {
         "last-start-never": (
             batch_last_start_never,
             "chance decides whether a share of 1/7 is too far from 1/8; the edit's random numbers make it so",
-        ),
-        "from-the-beginning": (batch_from_the_beginning, "all pieces begin at 0; the edit's begin at 0, 1, 2, ..."),
-        "start-beyond-the-last": (batch_indexed_beyond_the_last, "an IndexError; the edit slices, and stacking fails"),
-        "start-anywhere": (batch_indexed_anywhere, "an IndexError; the edit slices, and stacking fails"),
-        "one-target-a-piece": (batch_one_target_in_a_column, "y has shape (B, 1); the edit's has (B,)"),
-    },
-    "generate": {
-        "uniform": (
-            write_uniformly,
-            "possible is a finite logit here, a softmax above 0 for the edit; the questions' lowest logits are finite",
-            "uniform", "softmax-of-probabilities",
         ),
     },
 }
 
 MISNAMED = {
     "get_batch": {
-        "first-start-never": (
-            batch_first_start_never, "range-is-one-short",
-            "where there is one place to begin the range is empty; the edit avoids that",
-        ),
         "without-replacement": (
             batch_without_replacement, "start-beyond-the-last",
             "an error where the batch is larger than the data; it mentions a size, as that of the other mistake does",

@@ -579,6 +579,7 @@ SPELLINGS = {
         "grey": patches_of_grey,
         "first-channel-only": patches_of_the_first_channel,
         "one-number-each": patches_as_one_number,
+        "first-picture-only": patches_of_one_picture,
     },
     "PatchEmbedding": {
         "embeds-column-by-column": EmbedsColumnByColumn,
@@ -604,6 +605,8 @@ SPELLINGS = {
         "positions-multiplied": PositionsMultiplied,
         "positions-beside": PositionsBeside,
         "a-norm-at-the-end": NormAtTheEnd,
+        "positions-drawn-anew": PositionsDrawnAnew,
+        "class-token-drawn-anew": ClassTokenDrawnAnew,
     },
     "ViT": {
         "head-on-the-mean": HeadOnTheMean,
@@ -638,33 +641,6 @@ SPELLINGS = {
     },
 }
 
-UNNAMED = {
-    "patchify": {
-        "square-pictures-only": (
-            patches_of_a_square_in_the_corner,
-            "a wide picture is cut short, and no error; the edit fails on it",
-        ),
-        "first-picture-only": (patches_of_one_picture, "the batch axis is gone; the edit keeps it, of length 1",
-                               "reshaped-over-all", "first-picture-only"),
-    },
-    "PatchEmbedding": {
-        "class-token-drawn-anew": (
-            ClassTokenDrawnAnew,
-            "other random numbers than the edit's: what is named is chance",
-        ),
-        "positions-drawn-anew": (PositionsDrawnAnew, "other random numbers than the edit's: what is named is chance"),
-        "class-token-added": (
-            ClassTokenAddedBesideFirstPositions,
-            "the patches have rows 0 to N - 1 of pos; the edit's have rows 1 to N",
-        ),
-    },
-    "ViT": {
-        "a-norm-before-the-head": (
-            LastNormOnceMore,
-            "the last layer's norm, with what it has learned; the edit's has no weights",
-        ),
-    },
-}
 
 MISNAMED = {
     "patchify": {

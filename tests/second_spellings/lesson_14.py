@@ -534,6 +534,7 @@ SPELLINGS = {
         "only-the-middle": convolution_only_the_middle,
         "which-without-how-strongly": convolution_by_ones,
         "always-three": convolution_always_three,
+        "by-distance": convolution_by_distance,
     },
     "recurrence_pattern": {
         "own-gate-too": recurrence_own_gate_too,
@@ -552,6 +553,7 @@ SPELLINGS = {
         "last-row-only": recurrence_last_row_only,
         "minus-sign": recurrence_minus_sign,
         "inverse": recurrence_inverse,
+        "lets-in-the-rest": recurrence_lets_in_the_rest,
     },
     "message_passing": {
         "edges-turned-round": graph_edges_turned_round,
@@ -597,42 +599,5 @@ SPELLINGS = {
         "nobody-compared": nodes_compare_nobody,
         "not-divided": nodes_that_do_not_divide,
         "values-not-projected": nodes_that_mix_x,
-    },
-}
-
-UNNAMED = {
-    "convolution_pattern": {
-        "by-distance": (
-            convolution_by_distance,
-            "the middle weight is on the diagonal; the edit has kernel[0] there, and a band of 2K - 1 diagonals",
-        ),
-        "goes-round": (
-            convolution_rolled_round,
-            "a kernel wider than T is cut; the edit lets it go round more than once",
-        ),
-    },
-    "recurrence_pattern": {
-        "lets-in-the-rest": (
-            recurrence_lets_in_the_rest,
-            "x[0] is let in with 1 - gates[0]; the edit lets it in whole",
-        ),
-    },
-    "message_passing": {
-        "largest-message": (graph_largest_message_or_zero, "the zeros of strangers count, too; the edit hides them"),
-    },
-    "attention_on_graph": {
-        "scores-of-zero": (
-            nodes_with_scores_of_zero_but_for_the_lonely,
-            "zeros for who hears nobody; the edit gives them the mean",
-        ),
-    },
-}
-
-MISNAMED = {
-    "attention_on_graph": {
-        "mask-is-merely-low": (
-            nodes_with_a_mask_low_twice, "nothing-left-for-neighbours",
-            "what strangers got is taken away as well, as in the right answer; the edit leaves it to them",
-        ),
     },
 }

@@ -743,6 +743,8 @@ SPELLINGS = {
         "divided-by-the-square-of-the-length": search_by_square_of_the_length,
         "length-by-absolute-values": search_by_absolute_lengths,
         "mean-taken-off": search_by_correlation,
+        "only-the-best": search_only_the_best,
+        "dot-product": search_by_dot_product,
     },
     "rms_norm": {
         "layer-norm": rms_with_a_mean,
@@ -785,6 +787,7 @@ SPELLINGS = {
         "half-a-pair": rope_half_a_pair,
         "reads-what-it-wrote": rope_reads_what_it_wrote,
         "not-woven-together": rope_not_woven_together,
+        "waves-multiplied": rope_multiplies_by_waves_of_2017,
     },
     "SwiGLU": {
         "views-exchanged": ViewsExchanged,
@@ -830,50 +833,12 @@ SPELLINGS = {
         "softmax-over-queries": groups_softened_over_queries,
         "no-softmax": groups_without_softmax,
         "heads-merged": groups_merged,
+        "softmax-over-heads": groups_compete,
     },
 }
 
 UNNAMED = {
-    "mean_pool": {
-        "mask-inverted": (pool_the_padding_or_nothing, "NaN for a text without padding; the edit gives zeros"),
-        "maximum": (pool_by_maximum_or_zero, "the zeros of padding count, too; the edit hides them"),
-        "first-token": (pool_the_first_token_as_it_is, "not brought to length 1; the edit is",
-                        "first-token", "not-brought-to-length-one"),
-    },
-    "cosine_search": {
-        "dot-product": (
-            search_by_dot_product,
-            "rows 0 and 2 of the first example tie in their dot product; argsort and topk order them differently",
-        ),
-        "only-the-best": (search_only_the_best, "one number, shape (); the edit returns shape (1,)"),
-    },
-    "rms_norm": {
-        "by-the-deviation": (
-            rms_by_torch_s_deviation,
-            "`std` divides by D - 1, and eps is outside; the edit divides by D",
-        ),
-    },
-    "apply_rope": {
-        "degrees": (
-            rope_made_degrees,
-            "the angle was made degrees; the edit takes it for degrees and makes it radians",
-        ),
-        "waves-added": (rope_adds_waves_in_halves, "all sines, then all cosines; the edit takes them by turns",
-                        "waves-added", "not-woven-together"),
-        "waves-multiplied": (
-            rope_multiplies_by_waves_of_2017,
-            "the first number by the sine; the edit's by the cosine", "waves-multiplied", "cosine-and-sine-exchanged",
-        ),
-    },
     "SwiGLU": {
-        "gelu-gate": (GELUGateByTanh, "the GELU of GPT-2, by a tanh; the edit's is exact"),
         "with-biases": (WithBiases, "other random biases than the edit's: what is named is chance"),
-    },
-    "grouped_query_attention": {
-        "does-not-see-itself": (
-            groups_do_not_see_themselves_by_a_low_mask,
-            "the first token gets a mean of all values; the edit's gets NaN",
-        ),
-        "softmax-over-heads": (groups_compete, "NaN where all heads are masked; the edit masks with -1e9"),
     },
 }
