@@ -154,4 +154,3 @@ SPELLINGS = {
         "squeezes-everything": squeezed_at_the_end,
     },
 }
-UNNAMED = {}

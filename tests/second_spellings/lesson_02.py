@@ -168,13 +168,6 @@ SPELLINGS = {
         "its-own-score-subtracted": minus_the_diagonal,
         "overflows": plain_exponentials,
         "squeezes-everything": squeezed_batch,
-    },
-}
-UNNAMED = {
-    "reweight": {
-        "mixes-features": (
-            features_meet_features,
-            "each feature mixes all features with its row of weights; the edit mixes with its column",
-            "wrong-axis", "mixes-features"),
+        "mixes-features": features_meet_features,
     },
 }

@@ -455,12 +455,6 @@ SPELLINGS = {
         "context-keeps-an-axis": bmm_without_squeeze,
         "weights-keep-an-axis": column_of_weights,
         "overflows": exponentials_of_a_batch,
-    },
-}
-UNNAMED = {
-    "bahdanau_context": {
-        "squeezes-everything": (
-            squeezes_both,
-            "squeezed are the energies and the context; the edit squeezes context and weights at the end"),
+        "squeezes-everything": squeezes_both,
     },
 }

@@ -329,6 +329,7 @@ SPELLINGS = {
         "keeps-a-row-axis": row_of_weights,
         "squeezes-everything": row_of_weights_squeezed,
         "overflows": exponentials_in_a_loop,
+        "ignores-the-query": inputs_against_themselves,
     },
     "scaled_dot_product_attention_single": {
         "no-scale": torch_attention_with_scale_one,
@@ -348,6 +349,8 @@ SPELLINGS = {
         "returns-scores": scaled_scores,
         "keeps-a-row-axis": scaled_row_of_weights,
         "overflows": scaled_exponentials,
+        "standardises": z_scores,
+        "cosine": scaled_cosine,
     },
     "is_version_2": {
         "only-the-shape": looks_at_the_shape,
@@ -365,31 +368,8 @@ SPELLINGS = {
         "takes-nan-for-right": looks_for_a_large_difference,
         "version-1-for-version-2": scale_forgotten_in_the_reference,
         "every-bit": equal_in_every_bit,
-    },
-}
-UNNAMED = {
-    "dot_product_attention": {
-        "ignores-the-query": (
-            inputs_against_themselves,
-            "each input is scored by its own square; the edit scores it by the sum of its features"),
-    },
-    "scaled_dot_product_attention_single": {
-        "standardises": (
-            z_scores,
-            "torch's std divides by N - 1, and one score gives NaN; the edit divides by N and clamps"),
-        "cosine": (
-            scaled_cosine,
-            "the cosines are divided by the root of D as well; the edit leaves the scale out"),
-    },
-    "is_version_2": {
-        "the-weights-sum-to-one": (
-            feature_of_ones,
-            "one of three features is 1, so one suspect more is found: the turned channels"),
-        "a-loud-query": (
-            query_a_hundred_times_as_long,
-            "less loud than the edit's query, so one suspect more is found: who divides by 8"),
-        "raises-instead": (
-            asserts_closeness,
-            "the AssertionError has a message; the edit's assert has none, and messages are compared"),
+        "the-weights-sum-to-one": feature_of_ones,
+        "a-loud-query": query_a_hundred_times_as_long,
+        "raises-instead": asserts_closeness,
     },
 }

@@ -356,6 +356,7 @@ SPELLINGS = {
         "lies-on-its-side": one_column_for_each_query,
         "one-long-row": end_to_end,
         "overflows": quotients_of_exponentials,
+        "sums-lie-the-wrong-way": sums_over_rows_lie_flat,
     },
     "cross_attention": {
         "no-scale": plain_products_with_the_keys,
@@ -394,12 +395,5 @@ SPELLINGS = {
         "reshapes-instead-of-transposing": keys_in_a_reshape,
         "adds-x": with_a_residual,
         "without-itself": all_tokens_but_this_one,
-    },
-}
-UNNAMED = {
-    "attention_query_matrix": {
-        "sums-lie-the-wrong-way": (
-            sums_over_rows_lie_flat,
-            "the edit subtracts each row's maximum first, and here that changes the result"),
     },
 }

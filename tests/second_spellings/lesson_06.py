@@ -395,18 +395,7 @@ SPELLINGS = {
         "nan-where-nothing-is-allowed": InfinityForHidden,
         "nan-in-the-gradient": NanBecomesZero,
         "adds-the-query": QueryOnTop,
-    },
-}
-UNNAMED = {
-    "MultiHeadAttention": {
-        "every-h-th-feature": (
-            HeadsLast,
-            "the heads are put back one after the other; the edit also puts the features back where they were"),
-        "mask-lies-on-its-side": (
-            MaskTurned,
-            "with one key only, einsum broadcasts where the edit's matmul raises; all others are errors"),
-        "softmax-over-heads": (
-            HeadsCompeteByHand,
-            "exponentials by hand: NaN where all heads hide a key, and with large scores"),
+        "every-h-th-feature": HeadsLast,
+        "mask-lies-on-its-side": MaskTurned,
     },
 }

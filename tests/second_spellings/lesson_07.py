@@ -594,6 +594,7 @@ SPELLINGS = {
         "squeezes-all-of-it": stack_and_squeeze,
         "one-too-large": counts_from_one,
         "kept": made_once_for_each_size,
+        "hard-coded-size": as_long_as_in_my_example,
     },
     "scaled_dot_product_attention": {
         "inverted-mask": einsum_fills_what_is_allowed,
@@ -625,6 +626,7 @@ SPELLINGS = {
         "takes-the-largest": the_winner_takes_all,
         "large-positive": hidden_gets_a_billion,
         "averages": means_of_what_may_be_seen,
+        "needs-a-mask": inverts_before_asking,
     },
     "padding_mask": {
         "true-at-padding": true_from_the_length_on,
@@ -638,6 +640,7 @@ SPELLINGS = {
         "squeezes-the-mask": squeezed_at_the_end,
         "wide-as-the-batch": as_wide_as_the_list,
         "wide-as-the-last": widest_is_the_last,
+        "needs-max-len": python_range_of_max_len,
     },
     "padding_mask_from_ids": {
         "marks-the-padding": marks_by_eq,
@@ -667,36 +670,18 @@ SPELLINGS = {
         "one-way-of-attending": same_as_my_own,
         "the-past-must-matter": the_past_has_to_count,
         "the-next-token-only": moves_the_neighbour_alone,
+        "a-row-in-the-middle": the_fourth_row_of_six,
+        "the-first-token-has-a-future-too": begins_with_two_tokens,
+        "too-forgiving": a_tenth_is_near_enough,
+        "raises-instead": asserts_for_every_prefix,
+        "any-for-all": other_last_token_of_eight,
     },
 }
 UNNAMED = {
-    "causal_mask": {
-        "hard-coded-size": (as_long_as_in_my_example, "the mistake has size 5, and only 5 looks like it"),
-    },
-    "scaled_dot_product_attention": {
-        "needs-a-mask": (inverts_before_asking, "a TypeError with other first words than that of `~None`"),
-        "overflows": (plain_exponentials, "infinity times a hidden 0 is NaN, too: all 3 wrong results are those of "
-                                          "zero-times-infinity, which is named instead as the closest",
-                                          "renormalises", "overflows"),
-        "not-negative-enough": (minus_ten, "the mistake has a number that is below the ordinary scores, -10 is not"),
-    },
-    "padding_mask": {
-        "needs-max-len": (python_range_of_max_len, "a TypeError with other first words than that of torch.arange"),
-    },
     "hides_the_future": {
-        "one-beginning": (cut_off_the_last_token, "the mistake cuts in the middle; a cut elsewhere finds others"),
-        "a-row-in-the-middle": (the_fourth_row_of_six, "the mistake looks at another row, and finds others"),
-        "the-first-token-has-a-future-too": (begins_with_two_tokens, "the mistake compares whole prefixes, so it "
-                                             "finds one more than a test of each prefix's last row"),
-        "too-forgiving": (a_tenth_is_near_enough, "which leaks are below a tolerance depends on x and its width"),
-        "raises-instead": (asserts_for_every_prefix, "the AssertionError has a message, that of the mistake has none"),
-    },
-}
-MISNAMED = {
-    "hides_the_future": {
-        "any-for-all": (one_good_prefix_will_do, "only-the-shape", "the whole sentence is one of its prefixes, so all "
-                                                                   "get through; in the mistake it is none"),
-        "four-tokens-and-a-new-last-one": (other_last_token_of_eight, "any-for-all", "with more than four tokens it "
-                                           "lets the same ones through as `any` does"),
+        "any-for-all": (
+            one_good_prefix_will_do,
+            "the whole sentence is one of its prefixes, so all get through; what only-the-shape says covers that, too",
+            "only-the-shape"),
     },
 }

@@ -411,6 +411,7 @@ SPELLINGS = {
         "no-beta": built_in_without_offset,
         "no-gamma-and-no-beta": built_in_without_weights,
         "unit-length": direction_only,
+        "keepdim-missing": axis_is_lost,
     },
     "FeedForward": {
         "no-relu": AllInOneLine,
@@ -456,16 +457,5 @@ SPELLINGS = {
         "not-called": AddsTheCallable,
         "norm-without-offset": NormWithoutOffset,
         "normalises-over-positions": BatchNormed,
-    },
-}
-UNNAMED = {
-    "layer_norm": {
-        "keepdim-missing": (axis_is_lost, "where it runs at all, `var` takes the deviations from the right mean, and "
-                                          "the mistake from the wrong one; that the errors are alike is not enough"),
-        "fixed-eps": (some_other_eps, "the mistake fixes 1e-5, which is right where no eps is passed; 1e-8 is not"),
-    },
-    "FeedForward": {
-        "gelu": (GeluByTanh, "the approximation of the GELU by tanh differs from it in the fourth digit"),
-        "leaky-relu": (LeakyWithAnotherSlope, "the mistake has the slope 0.01, this one 0.1"),
     },
 }

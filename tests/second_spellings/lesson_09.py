@@ -466,9 +466,3 @@ SPELLINGS = {
         "right-for-position-0-only": outer_product_of_two_rows,
     },
 }
-UNNAMED = {
-    "sinusoidal_positions": {
-        "hard-coded-512": (as_wide_as_my_model, "the mistake has the width 512, this one 256",
-                           "exponent-4i", "hard-coded-512"),
-    },
-}
