@@ -371,9 +371,9 @@ print("over the real tokens:", [round(logit, 2) for logit in steady])
 print("over all places:     ", [round(logit, 2) for logit in moved])
 
 # %% [markdown]
-# In the trap, what a text means depends on the longest text it shares a batch with. How much hangs on the weights: with
-# others that we drew, the logit moved by 0.01, and by 0.4. Nothing raises an error, and training may hide it. Keras'
-# `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.
+# In the trap, what a text means depends on the longest text it shares a batch with. By how much depends on the weights:
+# with others that we drew, the logit moved by 0.01, and by 0.4. Nothing raises an error, and training may hide it.
+# Keras' `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.
 
 # %% [markdown] name="classic-recipe"
 # ## The classic recipe

@@ -641,9 +641,9 @@ print(f"{done['softmax']:,} of {sum(done.values()) - done['fused, all steps']:,}
 # %% [markdown]
 # The softmax does a sixty-fourth of the products' arithmetic, and takes far more of the time than that: it touches
 # T × T numbers and does almost nothing with each. Fused attention leaves them where they were made, close to the
-# arithmetic. Its memory grows like a line, on every machine. How much time that saves hangs on the processor: with us
+# arithmetic. Its memory grows linearly, on every machine. How much time that saves depends on the processor: with us
 # the textbook takes 2.6 times as long, and on an old one, which works on few numbers at once, just as long. The
-# operations still grow like a square, so the verdict above stays. Only the place moves where the lines cross.
+# operations still grow quadratically, so the verdict above stays. Only the point moves where the lines cross.
 #
 # (The running softmax is from Milakov and Gimelshein 2018, [arXiv:1805.02867](https://arxiv.org/abs/1805.02867).
 # Attention without the square of memory: Rabe and Staats 2021, [arXiv:2112.05682](https://arxiv.org/abs/2112.05682),
