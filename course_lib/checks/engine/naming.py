@@ -61,7 +61,7 @@ def together(exercise, calls, replies, first):
                      for says in (reply_of(m, call) for m in edits)]
             possible = [p for p in possible if _may_be_both(*(alone[i] for i in p), _form(reply), _form(true))]
     both = filter(None, (pair(exercise.verified, edits[i], edits[j]) for i, j in possible))
-    most = min(PAIRS, WEIGHTS // len(first.weights or "1"))
+    most = min(PAIRS, WEIGHTS // max(1, len(first.weights or ())))
     found = [p for p in islice(both, most) if _behaves_as(p, calls, replies, first)]
     return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
 
