@@ -229,3 +229,9 @@ def test_behind_a_wrong_dtype_the_thought_is_told():
     assert result.mistake == "returns-similarities" and "Likely cause" in result.message
     strict = check(lambda T, device=None: torch.ones(T, T, device=device).tril(-1), "causal_mask")
     assert strict.mistake == "strict-lower" and "float32 instead of bool" in strict.message
+
+
+def test_a_mistake_is_told_although_a_dtype_is_wrong_as_well():
+    """Inputs and targets exchanged, one of them made a float: "not one of 9 results is right"."""
+    result = check(lambda ids: (ids[:, 1:], ids[:, :-1].float()), "shift_labels")
+    assert result.mistake == "swapped" and AND_MORE in result.message

@@ -89,8 +89,9 @@ def _judge(exercise, candidate, seed, ask):
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
-        behind = _behind_a_symptom(exercise, asked, replies, first.call) if first.cause in SYMPTOMS else ()
-        return Verdict(exercise, "wrong", calls, shown, behind)
+        behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
+                                              or _but_for_the_dtype(exercise, asked, replies, first.call))
+        return Verdict(exercise, "wrong", calls, shown, behind or ())
     mistakes = fitting(exercise, asked, replies, first.call)
     if mistakes or failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown, mistakes)
@@ -98,6 +99,8 @@ def _judge(exercise, candidate, seed, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
     if both := together(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, together=both)
+    if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
+        return Verdict(exercise, "wrong", calls, shown, together=behind[:1])
     if mistakes := fitting_like(exercise, first.call, asked, replies):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
     if near := closest(exercise, asked, replies):
@@ -106,18 +109,21 @@ def _judge(exercise, candidate, seed, ask):
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
 
 
-def _behind_a_symptom(exercise, calls, replies, first):
-    """The classic mistakes that have this symptom, or that would reply so if every number had the right dtype."""
+def _but_for_the_dtype(exercise, calls, replies, first):
+    """The classic mistakes that would reply so if every number of the replies had the right dtype."""
     meant = [_in_the_dtype(truth(exercise, c), r) for c, r in zip(calls, replies, strict=True)]
-    return fitting(exercise, calls, replies, first) or fitting(exercise, calls, meant, first)
+    changed = any(m is not r for m, r in zip(meant, replies, strict=True))
+    return fitting(exercise, calls, meant, first) if changed else ()
 
 
 def _in_the_dtype(true, reply):
-    """A reply in the dtype that was asked for, as far as it has as many results; in float32 for float64."""
-    if len(true.outputs) != len(reply.outputs):
+    """A reply in the dtype that was asked for, as far as it has as many results; float32 and float64 are one."""
+    pairs = list(zip(true.outputs, reply.outputs, strict=False))
+    if len(true.outputs) != len(reply.outputs) or all(t.dtype == r.dtype or t.is_floating_point()
+                                                      and r.is_floating_point() for t, r in pairs):
         return reply
-    dtypes = [torch.float32 if t.dtype == torch.float64 else t.dtype for t in true.outputs]
-    return replace(reply, outputs=tuple(t.to(d) for t, d in zip(reply.outputs, dtypes, strict=True)))
+    return replace(reply, outputs=tuple(r.to(torch.float32 if t.dtype == torch.float64 else t.dtype)
+                                        for t, r in pairs))
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):
