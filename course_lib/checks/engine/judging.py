@@ -3,8 +3,8 @@
 An exercise brings an oracle nobody here wrote (or a loop, or a theorem), arguments to ask with, its classic
 mistakes as tiny wrong answers, and properties to fall back on. The first call whose reply differs from the
 truth decides; the mistake whose replies are the same as the answer's, call after call, names the cause. Where none
-is, the answer is asked whether chance is at work in it, and the mistake that most of its wrong replies are those of
-is told as the closest one.
+is, the answer is asked whether chance is at work in it; then two mistakes made at once are tried, and the mistake that
+most of its wrong replies are those of is told as the closest one.
 """
 
 import contextlib
