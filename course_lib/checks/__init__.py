@@ -11,6 +11,7 @@ from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
 from course_lib.checks.notebook.result import Result
+from course_lib.predictions import guesses
 from course_lib.upkeep import versions
 
 MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
@@ -58,8 +59,8 @@ def _judged(exercise, answer):
 
 
 def progress():
-    """Print the map of the course: which exercises are solved, and which have been tried."""
-    print(solved.as_map(EXERCISES))
+    """Print the map of the course: which exercises are solved, which have been tried, and what surprised you."""
+    print("\n\n".join(filter(None, (solved.as_map(EXERCISES), guesses.summary()))))
 
 
 def suspects(name):

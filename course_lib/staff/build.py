@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from course_lib.staff import syllabus, watching
+from course_lib.staff import formulas, questions, syllabus, watching
 from course_lib.staff.answers import as_written, marks_outside, source_and_stub
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, read_lesson
@@ -36,7 +36,8 @@ def main(arguments=None):
         from course_lib.staff import mistakes
 
         stale = [line for lesson in chosen for line in what_is_stale(lesson)]
-        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons) + mistakes.problems())
+        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons)
+                       + questions.what_is_stale(lessons) + mistakes.problems())
     for lesson in chosen:
         try:
             print(f"{lesson.stem}: {build(lesson, options.overwrite)}", flush=True)
@@ -44,6 +45,7 @@ def main(arguments=None):
             problems.append(str(error))
     if not problems:
         syllabus.write(lessons)
+        questions.write(lessons)
     return _report(problems)
 
 
@@ -126,7 +128,9 @@ def _read_all():
                                 "it come to a blank, and does nothing catch what it raises?")
             owner.setdefault(name, where)
             answers.add(answer)
-    return lessons, problems or marks_outside(answers)  # what a bad text asks for is not among the answers
+    if problems:  # what a bad text asks for is not among the answers
+        return lessons, problems
+    return lessons, questions.problems(lessons) + formulas.problems(lessons) + marks_outside(answers)
 
 
 def _is_unanswered(exercise, stub):

@@ -20,6 +20,8 @@ from course_lib.staff.first_cell import TAG, first_cell
 ROOT = Path(__file__).parents[2]
 SOLUTIONS, LESSONS = ROOT / "solutions", ROOT / "lessons"
 KEPT = ROOT / "build" / "texts"
+PROOF = "# The proof"  # what JupyterLab still shows of a folded cell is its first line
+WAYS_ON = "ways-on"  # the tag of a notebook's last cell
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
 
 
@@ -29,13 +31,19 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson text. `answer` is the (module, name) an exercise cell imports."""
+    """One cell of a lesson text. `answer` is the (module, name) an exercise cell imports, `given` that of a cell whose
+    code is shown as it stands in course_lib."""
 
     kind: str  # "markdown" or "code"
     source: str
     metadata: dict
     line: int
     answer: tuple | None = None
+    given: tuple | None = None
+
+    @property
+    def tags(self):
+        return self.metadata.get("tags", [])
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def read_lesson(stem, folder=SOLUTIONS):
     cells = tuple(_cell(stem, *cell, line) for cell, line in zip(found, starts, strict=True))
     if cells[0].kind != "markdown" or not re.search(r"^# .+$", cells[0].source, re.M):
         raise LessonError(f"solutions/{stem}.py:{starts[0]}: the first cell must be markdown with the lesson's title")
-    return Lesson(stem, (cells[0], _first_cell(cells[0].line), *cells[1:]))
+    return Lesson(stem, (cells[0], _first_cell(cells[0].line), *cells[1:], _last_cell(stem, folder, cells[-1].line)))
 
 
 def _parsed(stem, text):
@@ -129,17 +137,37 @@ def _first_cell(line):
     return Cell("code", source, {"tags": [TAG], "jupyter": {"source_hidden": True}, "cellView": "form"}, line)
 
 
+def _last_cell(stem, folder, line):
+    """Where to go on from here."""
+    stems = lesson_stems(folder)
+    after = stems[stems.index(stem) + 1 :][:1]
+    ways = [f"**Next lesson:** [{_title(folder / f'{name}.py')}]({name}.ipynb)" for name in after]
+    ways += [f"this one [blank](../lessons/{stem}.ipynb) and [solved](../solutions/{stem}.ipynb)",
+             "[glossary](../docs/glossary.md)", "[contents](../README.md)"]
+    return Cell("markdown", "---\n\n" + " · ".join(ways), {"tags": [WAYS_ON]}, line)
+
+
+def _title(path):
+    return re.search(r"^# # (.+)$", path.read_text(encoding="utf-8"), re.M)[1]
+
+
 def _cell(stem, kind, source, metadata, line):
-    answer = None
-    if "exercise" in metadata.get("tags", []):
-        answer = _answer_named_by(source)
-        if answer is None:
-            raise LessonError(f"solutions/{stem}.py:{line}: an exercise cell holds one line: "
-                              "from course_lib.MODULE import NAME")
-    return Cell(kind, source, metadata, line, answer)
+    """A Cell; one whose tag asks for a form that it does not have is a LessonError."""
+    tags, where = metadata.get("tags", []), f"solutions/{stem}.py:{line}"
+    named = _named_by(source) if {"exercise", "given"} & set(tags) else None
+    if {"exercise", "given"} & set(tags) and named is None:
+        kind_of = "exercise" if "exercise" in tags else "given"
+        raise LessonError(f"{where}: an {kind_of} cell holds one line: from course_lib.MODULE import NAME"
+                          .replace("an given", "a given"))
+    claims = kind == "code" and re.search(r"^\s*claim\(", source, re.M)
+    if claims and "claim" not in tags:
+        raise LessonError(f"{where}: a claim that is not folded: give its cell the tag claim")
+    if "claim" in tags and not (claims and source.startswith(PROOF + "\n")):
+        raise LessonError(f"{where}: a cell tagged claim begins with the line `{PROOF}`, and calls claim(…)")
+    return Cell(kind, source, metadata, line, *((named, None) if "exercise" in tags else (None, named)))
 
 
-def _answer_named_by(source):
+def _named_by(source):
     try:
         body = ast.parse(source).body
     except SyntaxError:

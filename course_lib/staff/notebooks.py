@@ -7,6 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from course_lib.staff import questions
 from course_lib.staff.answers import parsed, source_and_stub
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, SOLUTIONS, LessonError
@@ -15,7 +16,9 @@ from course_lib.staff.quick import nbformat
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}}
 CELL_SECONDS = 300
-VERSIONS, CHECKS = ROOT / "course_lib" / "upkeep" / "versions.py", ROOT / "course_lib" / "checks"
+FURTHER = re.compile(r"## Further\b")  # how an optional section begins
+VERSIONS = ROOT / "course_lib" / "upkeep" / "versions.py"
+RUN_AGAIN = {ROOT / "course_lib" / "checks", ROOT / "course_lib" / "predictions"}  # by every test run
 
 
 def compose(lesson):
@@ -25,8 +28,12 @@ def compose(lesson):
         filled = stub = cell.source
         if cell.answer:
             filled, stub = source_and_stub(*cell.answer, lesson.where(cell))
-        solution.append(_cell(cell, filled))
-        blank.append(_cell(cell, stub))
+        elif cell.given:
+            filled = stub = source_and_stub(*cell.given, lesson.where(cell))[0]
+        elif questions.TAG in cell.tags:
+            stub = questions.blank(cell, lesson.where(cell))
+        solution.append(_cell(cell, filled, _folding(cell, {"claim", questions.TAG})))
+        blank.append(_cell(cell, stub, _folding(cell, {"claim"})))
     return _notebook(solution), _notebook(blank)
 
 
@@ -70,8 +77,8 @@ def digest(value):
 def code_fingerprint(notebook, lesson):
     """A fingerprint of all code that decides the outputs: the notebook's own and what it imports of course_lib.
 
-    Comments and layout of course_lib do not count, nor does its version. Nor do the checks: of them a solution shows
-    that an answer is right, and every test run executes it again.
+    Comments and layout of course_lib do not count, nor does its version. Nor do the checks and the predictions: of them
+    a solution shows verdicts, and every test run executes it again.
 
     notebook: the solution of the lesson
     raises:   LessonError where a cell is no Python
@@ -82,7 +89,7 @@ def code_fingerprint(notebook, lesson):
     waiting, seen = sorted(set().union(*(_imported(_tree_of_cell(*pair, lesson)) for pair in pairs))), set()
     while waiting:
         path = waiting.pop()
-        if path not in seen and path != VERSIONS and CHECKS not in path.parents:
+        if path not in seen and path != VERSIONS and not RUN_AGAIN & set(path.parents):
             seen.add(path)
             waiting += sorted(_imported(_tree(path)) - seen)
     return digest([cells, {str(p.relative_to(ROOT).as_posix()): _dumped(p) for p in sorted(seen)}])
@@ -128,10 +135,17 @@ def without_magics(source):
     return re.sub(r"^([ \t]*)[%!].*", r"\1pass", source, flags=re.M)
 
 
-def _cell(cell, source):
+def _folding(cell, folded):
+    """The metadata that fold a cell: its code where one of its tags is in `folded`, or a whole optional section."""
+    if cell.kind == "markdown":
+        return {"jp-MarkdownHeadingCollapsed": True} if FURTHER.match(cell.source) else {}
+    return {"jupyter": {"source_hidden": True}} if folded & set(cell.tags) else {}
+
+
+def _cell(cell, source, folding):
     """A cell as nbformat makes one; the whole notebook is validated later, and not each of its cells as well."""
     of_kind = {} if cell.kind == "markdown" else {"execution_count": None, "outputs": []}
-    return nbformat.from_dict({"cell_type": cell.kind, "id": "unset", "metadata": dict(cell.metadata),
+    return nbformat.from_dict({"cell_type": cell.kind, "id": "unset", "metadata": dict(cell.metadata) | folding,
                                "source": source} | of_kind)
 
 

@@ -1,22 +1,17 @@
 """The map of the course, concept -> lesson -> cell -> proof: is it complete, and does the README say the same?"""
 
-import csv
+import ast
 import os
 import re
 
+from course_lib.predictions.concepts import rows as concepts
 from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.notebooks import without_magics
 from course_lib.upkeep.versions import SOURCE, VERSION
 
-MAP = ROOT / "course_lib" / "concepts.tsv"
 README = ROOT / "README.md"
 REPOSITORY = SOURCE.removeprefix("https://github.com/")
 BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
-
-
-def concepts():
-    """The rows of the map: id, lesson, cell, proof (an exercise or an asserted claim), concept."""
-    with MAP.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def gaps(lessons):
@@ -31,14 +26,24 @@ def gaps(lessons):
                 if row["cell"] not in cells or not row["cell"]:
                     lines.append(f"{where}: solutions/{lesson.stem}.py has no cell named {row['cell']!r}")
                 if row["proof"] not in proofs:
-                    lines.append(f"{where}: solutions/{lesson.stem}.py has no exercise or `assert {row['proof']}`")
+                    lines.append(f"{where}: solutions/{lesson.stem}.py has no exercise or claim: {row['proof']}")
     return lines
 
 
 def claims(lesson):
-    """The names of the claims a lesson asserts: `assert name`."""
-    code = "\n".join(cell.source for cell in lesson.cells if cell.kind == "code")
-    return set(re.findall(r"^\s*assert (\w+)", code, re.M))
+    """The claims of a lesson: the sentences of `claim("…", …)`, and the names in `assert name`."""
+    return {says for cell in lesson.cells if cell.kind == "code" for says in claims_of(cell.source)}
+
+
+def claims_of(source):
+    """The claims of one cell, in their order."""
+    found = []
+    for node in ast.walk(ast.parse(without_magics(source))):
+        if isinstance(node, ast.Assert):
+            found.append((node.lineno, ast.unparse(node.test)))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "claim" and node.args:
+            found.append((node.lineno, ast.literal_eval(node.args[0])))
+    return [says for _, says in sorted(found)]
 
 
 def section(lessons):

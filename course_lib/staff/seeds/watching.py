@@ -49,7 +49,7 @@ class Book:
 
 
 class Watch(ast.NodeTransformer):
-    """An assertion becomes a note, and so does every comparison in the line that computes its claim."""
+    """An assertion or a claim becomes a note, and so does every comparison in the line that computes it."""
 
     def __init__(self, line):
         self.line, self.claim, self.claims = line, None, set()
@@ -78,6 +78,11 @@ class Watch(ast.NodeTransformer):
 
     def visit_Call(self, node):
         text = ast.unparse(node)
+        if ast.unparse(node.func) == "claim" and len(node.args) == 2:
+            self.claim = ast.literal_eval(node.args[0])
+            held, line = self.visit(node.args[1]), ast.Constant(self.line + node.lineno)
+            self.claim = None
+            return ast.copy_location(_call("_claimed", line, node.args[0], held), node)
         self.generic_visit(node)
         if self.claim is None or ast.unparse(node.func) != "torch.allclose":
             return node

@@ -1,18 +1,17 @@
 """What Sphinx is told: the theme, the notebooks, equations without JavaScript, and links that leave the site."""
 
 import posixpath
-import re
 from html import escape
 from pathlib import Path
 
 import ziamath
 from docutils import nodes
-from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from course_lib.staff import site
+from course_lib.staff.formulas import trouble
 from course_lib.staff.lesson_text import ROOT
 
 SETTINGS = {
@@ -57,13 +56,13 @@ def _displayed_equation(writer, node):
 def _drawn(node, inline):
     """An equation as a drawing in the colour of the text; who cannot see it hears its LaTeX."""
     latex = node.astext()
+    unknown = trouble(latex)
     try:
-        unknown = re.search(r"\\\w+", convert(latex))
         drawing = ziamath.Latex(latex, size=17 if inline else 20, color="currentColor", inline=inline)
-    except Exception as error:  # the two libraries name their errors in many ways
-        unknown, drawing = [str(error) or type(error).__name__], None
+    except Exception as error:  # the library names its errors in many ways
+        unknown = unknown or str(error) or type(error).__name__
     if unknown:
-        log.warning("the equation %s cannot be read: %s", latex, unknown[0], location=node)
+        log.warning("the equation %s cannot be read: %s", latex, unknown, location=node)
         return ""
     return (f'<span role="img" aria-label="{escape(latex)}" style="vertical-align:{drawing.getyofst():.1f}px">'
             f'{drawing.svg()}</span>')
