@@ -258,6 +258,16 @@ def test_the_patterns_of_a_model_are_those_of_torch():
     assert not layer.self_attn._forward_pre_hooks
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_patterns_of_an_attention_with_a_flag_follow_it(is_causal):
+    """Somebody's own attention says `self.is_causal = True`, and the map raises: a bool cannot be called."""
+    attention, x = MultiHeadAttention(6, 2), torch.randn(1, 4, 6)
+    attention.is_causal = is_causal
+    pattern = attention_patterns(attention, x, x, x)[""]
+    assert bool(pattern.triu(1).any()) is not is_causal
+    assert torch.allclose(pattern.sum(-1), torch.ones(1, 2, 4))
+
+
 @pytest.mark.parametrize("shape", [None, (5, 7), (2, 5, 7), (2, 1, 7)])
 def test_the_fused_path_is_the_textbook_path(shape):
     """A kernel that scales, masks or orders its heads otherwise than the formula."""
