@@ -1,12 +1,14 @@
-"""Lesson 10: `EncoderLayer`, judged by `nn.TransformerEncoderLayer` with our weights in it."""
+"""Lesson 10: layer and classifier judged by `nn.TransformerEncoderLayer` with our weights, pooling text by text."""
 
 import torch
 
-from course_lib import transformer
+from course_lib import classifier, transformer
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import random_mask, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
 from course_lib.checks.engine.oracles import encoder_layer
+
+# --- EncoderLayer -----------------------------------------------------------------------------------------------
 
 
 def make(generator, B, T, H, d_head, d_ff, mask=""):
@@ -93,6 +95,64 @@ def normalised(output, generator):
     return bool((output(1000 * x).abs() < 100).all())
 
 
+# --- max_over_real_tokens ---------------------------------------------------------------------------------------
+
+
+def maximum_by_loop(x, mask):
+    """Each text by itself: its real tokens, and of these the maximum of each feature."""
+    return torch.stack([vectors[real].amax(0) if real.any() else 0 * vectors[0]
+                        for vectors, real in zip(x, mask, strict=True)])
+
+
+def make_texts(generator, B, T, D):
+    """Each text has a real token. In the first one all numbers are negative; padding has the largest, of any sign."""
+    mask = torch.rand(B, T, generator=generator) < 0.6
+    mask[torch.arange(B), torch.randint(T, (B,), generator=generator)] = True
+    x = torch.randn(B, T, D, generator=generator)
+    x[0] = -x[0].abs()
+    padding = 4 * torch.randn(B, T, D, generator=generator)
+    return torch.where(mask[..., None], x, padding), mask
+
+
+def texts_without_a_token(generator):
+    """One among others, with gradients as well, and nothing else."""
+    x, mask = make_texts(generator, 3, 4, 2)
+    mask[1] = False
+    return [Call((x, mask), "a text without a real token"),
+            Call((-x.abs(), mask), "a text without a real token, gradients", gradients=True),
+            Call((x, mask & False), "texts without any real token")]
+
+
+def padding_says_nothing(output, generator):
+    x, mask = make_texts(generator, 3, 4, 5)
+    return torch.allclose(output(x, mask), output(x + 20 * ~mask[..., None], mask), atol=1e-4)
+
+
+def order_says_nothing(output, generator):
+    x, mask = make_texts(generator, 3, 4, 5)
+    return torch.allclose(output(x, mask), output(x.flip(1), mask.flip(1)), atol=1e-4)
+
+
+def texts_are_apart(output, generator):
+    x, mask = make_texts(generator, 3, 4, 5)
+    other = torch.cat([x[:1], 2 * x[1:] + 1])
+    return torch.allclose(output(x, mask)[0], output(other, mask)[0], atol=1e-4)
+
+
+def some_token_has_it(output, generator):
+    x, mask = make_texts(generator, 3, 4, 5)
+    return bool(((output(x, mask)[:, None] == x) & mask[..., None]).any(1).all())
+
+
+POOLING_EXAMPLES = (
+    (torch.tensor([[[1.0, 5.0], [3.0, -2.0], [9.0, 9.0]]]), torch.tensor([[True, True, False]])),
+    (torch.tensor([[[-2.0, -5.0], [-4.0, -1.0], [0.0, 0.0]], [[7.0, 7.0], [2.0, -6.0], [1.0, -3.0]]]),
+     torch.tensor([[True, True, False], [False, True, True]])),
+)
+LARGE_TEXT = (torch.tensor([[[-30000.0, 20000.0], [-40000.0, 50000.0], [-90000.0, 900000.0]]]),
+              torch.tensor([[True, True, False]]))
+
+
 EXERCISES = (
     Exercise(
         name="EncoderLayer",
@@ -116,6 +176,26 @@ EXERCISES = (
             ("The tokens in reverse order do not give the same vectors in reverse order.", tokens_move_together),
             ("A sentence of the batch changes the result of another.", sentences_do_not_meet),
             ("A token that is hidden by the mask changes the others.", padding_has_no_say, "mask"),
+        ),
+    ),
+    Exercise(
+        name="max_over_real_tokens",
+        lesson="10",
+        asked="for each text and each feature the maximum over the positions where mask is True; zeros for a text "
+        "without any: shape (B, D).",
+        verified=classifier.max_over_real_tokens,
+        oracle=maximum_by_loop,
+        examples=POOLING_EXAMPLES,
+        sizes=((2, 4, 3), (3, 5, 7), (5, 2, 4), (4, 4, 4), (3, 3, 2), (1, 6, 3), (2, 1, 3), (1, 1, 1)),
+        square_size=(2, 4, 3),
+        make=make_texts,
+        extremes=(LARGE_TEXT,),
+        calls=texts_without_a_token,
+        properties=(
+            ("What stands at padding changes the result.", padding_says_nothing),
+            ("A text changes the vector of another text.", texts_are_apart),
+            ("The tokens in another order give another result.", order_says_nothing),
+            ("There are numbers in the result that no real token has.", some_token_has_it),
         ),
     ),
 )

@@ -99,6 +99,61 @@ class AddsInPlace(Given):
         return F.layer_norm(more, (more.size(-1),), self.norm2.weight, self.norm2.bias)
 
 
+def text_by_text(x, mask):
+    """Only the real tokens of each text, one text at a time."""
+    rows = []
+    for vectors, real in zip(x, mask, strict=True):
+        tokens = vectors[real]  # (n, D)
+        rows.append(tokens.max(dim=0).values if len(tokens) else torch.zeros_like(vectors[0]))
+    return torch.stack(rows)
+
+
+def number_by_number(x, mask):
+    """The largest so far, in three loops."""
+    B, T, D = x.shape
+    out = []
+    for b in range(B):
+        for d in range(D):
+            largest = None
+            for t in range(T):
+                if mask[b, t] and (largest is None or x[b, t, d] > largest):
+                    largest = x[b, t, d]
+            out.append(0 * x[b, 0, d] if largest is None else largest)
+    return torch.stack(out).reshape(B, D)
+
+
+def smallest_number_there_is(x, mask):
+    """The smallest number instead of minus infinity, and a choice at the end."""
+    real = mask.unsqueeze(-1)
+    largest, _ = torch.max(torch.where(real, x, torch.finfo(x.dtype).min), dim=1)
+    return torch.where(real.any(1), largest, torch.zeros_like(largest))
+
+
+def sorted_tokens(x, mask):
+    """The last of each sorted feature; minus infinity is replaced at the end."""
+    ordered = torch.sort(x + torch.zeros_like(x).masked_fill(~mask[:, :, None], -torch.inf), dim=1)[0]
+    last = ordered[:, -1]
+    return last.masked_fill(last == -torch.inf, 0)
+
+
+def scattered(x, mask):
+    """All real tokens of the batch in one row, each sent to its own text."""
+    text = mask.nonzero()[:, :1].expand(-1, x.shape[-1])  # (real tokens, D)
+    return torch.zeros_like(x[:, 0]).scatter_reduce(0, text, x[mask], "amax", include_self=False)
+
+
+def pooled_by_torch(x, mask):
+    """torch's own pooling, over features as channels."""
+    hidden = x.masked_fill(mask.logical_not()[..., None], -1e9).transpose(1, 2)  # (B, D, T)
+    return F.max_pool1d(hidden, hidden.shape[-1])[..., 0] * mask.any(1)[:, None]
+
+
+def gathered(x, mask):
+    """First where each maximum stands, and then what stands there."""
+    where = x.detach().masked_fill(~mask[..., None], -torch.inf).argmax(1, keepdim=True)  # (B, 1, D)
+    return x.gather(1, where)[:, 0].masked_fill(~mask.any(1, keepdim=True), 0.0)
+
+
 RIGHT_ANSWERS = {
     "EncoderLayer": {
         "step by step": StepByStep,
@@ -107,5 +162,14 @@ RIGHT_ANSWERS = {
         "norms by hand": NormsByHand,
         "built-in": BuiltIn,
         "adds in place": AddsInPlace,
+    },
+    "max_over_real_tokens": {
+        "text by text": text_by_text,
+        "number by number": number_by_number,
+        "smallest number there is": smallest_number_there_is,
+        "sorted tokens": sorted_tokens,
+        "scattered": scattered,
+        "pooled by torch": pooled_by_torch,
+        "gathered": gathered,
     },
 }

@@ -257,7 +257,101 @@ class PaddingOutAsZeros(Given):
         return x
 
 
+# ---- max_over_real_tokens ----
+
+
+def pool_all_places(x, mask):
+    return torch.max(x, dim=1).values
+
+
+def pool_products_with_the_mask(x, mask):
+    return torch.amax(x * mask.unsqueeze(-1).to(x), dim=1)
+
+
+def pool_after_a_relu(x, mask):
+    out = x.new_zeros(len(x), x.shape[-1])
+    for t in range(x.shape[1]):
+        out = torch.where(mask[:, t, None], torch.maximum(out, x[:, t]), out)
+    return out
+
+
+def pool_what_is_hidden(x, mask):
+    low = x.new_zeros(x.shape).masked_fill(mask[:, :, None], -torch.inf)
+    return (x + low).max(1)[0]
+
+
+def pool_minus_infinity_for_nobody(x, mask):
+    out = []
+    for vectors, real in zip(x, mask, strict=True):
+        out.append(torch.stack([*vectors[real], torch.full_like(vectors[0], -torch.inf)]).amax(0))
+    return torch.stack(out)
+
+
+def pool_minus_ten_thousand(x, mask):
+    low = torch.where(mask, 0.0, -1e4).to(x)[..., None]
+    out = torch.where(mask[..., None], x, low).amax(1)
+    return torch.where(mask.any(1)[:, None], out, 0.0)
+
+
+def pool_the_first_n(x, mask):
+    n = mask.long().sum(1).tolist()
+    return torch.stack([text[:k].amax(0) if k else 0 * text[0] for text, k in zip(x, n, strict=True)])
+
+
+def pool_by_mean(x, mask):
+    return torch.stack([text[real].mean(0) if real.any() else 0 * text[0] for text, real in zip(x, mask, strict=True)])
+
+
+def pool_by_sum(x, mask):
+    return torch.einsum("btd,bt->bd", x, mask.to(x))
+
+
+def pool_by_absolute_value(x, mask):
+    return (x * mask[:, :, None]).abs().amax(dim=1)
+
+
+def pool_with_its_indices(x, mask):
+    return torch.max(x.masked_fill(~mask[:, :, None], -torch.inf), 1)
+
+
+def pool_tokens(x, mask):
+    return torch.where(mask[..., None], x, torch.full_like(x, -torch.inf)).max(-1)[0]
+
+
+def pool_texts(x, mask):
+    return torch.max(x, 0)[0]
+
+
+def pool_zeros_if_any_is_padding(x, mask):
+    out = torch.where(mask[..., None], x, torch.full_like(x, -torch.inf)).amax(1)
+    return torch.where(mask.all(1)[:, None], out, torch.zeros_like(out))
+
+
+def pool_the_loudest_token(x, mask):
+    out = []
+    for text, real in zip(x, mask, strict=True):
+        out.append(max(text[real], key=lambda token: token.sum().item()) if real.any() else 0 * text[0])
+    return torch.stack(out)
+
+
 SPELLINGS = {
+    "max_over_real_tokens": {
+        "pools-over-padding": pool_all_places,
+        "zeros-for-padding": pool_products_with_the_mask,
+        "begins-at-zero": pool_after_a_relu,
+        "mask-inverted": pool_what_is_hidden,
+        "nothing-for-an-empty-text": pool_minus_infinity_for_nobody,
+        "fill-is-merely-low": pool_minus_ten_thousand,
+        "cut-by-the-count": pool_the_first_n,
+        "mean": pool_by_mean,
+        "sum": pool_by_sum,
+        "largest-size": pool_by_absolute_value,
+        "values-and-indices": pool_with_its_indices,
+        "over-the-features": pool_tokens,
+        "over-the-batch": pool_texts,
+        "zeros-wherever-there-is-padding": pool_zeros_if_any_is_padding,
+        "one-token-for-all-features": pool_the_loudest_token,
+    },
     "EncoderLayer": {
         "pre-norm": NormFirstByBlocks,
         "norms-only-what-is-added": SublayerNormalisesItsAnswer,
