@@ -1,12 +1,13 @@
 """Lesson 10: layer and classifier judged by `nn.TransformerEncoderLayer` with our weights, pooling text by text."""
 
 import torch
+import torch.nn.functional as F
 
 from course_lib import classifier, transformer
 from course_lib.checks.engine.asking import Call
-from course_lib.checks.engine.circumstances import random_mask, tiny_dropout
+from course_lib.checks.engine.circumstances import padded_ids, random_mask, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
-from course_lib.checks.engine.oracles import encoder_layer
+from course_lib.checks.engine.oracles import embedded, encoder_layer, encoder_layers
 
 # --- EncoderLayer -----------------------------------------------------------------------------------------------
 
@@ -153,6 +154,88 @@ LARGE_TEXT = (torch.tensor([[[-30000.0, 20000.0], [-40000.0, 50000.0], [-90000.0
               torch.tensor([[True, True, False]]))
 
 
+# --- EncoderClassifier ------------------------------------------------------------------------------------------
+
+
+def torch_classifier(w, build, ids):
+    """torch's layers, one after the other; then each text by itself. Of padding alone, any finite number is right."""
+    _, d_model, num_heads, d_ff, num_layers, _, dropout, pad_id = (*build, 0.0, 0)[:8]
+    real = ids != pad_id  # (B, T)
+    x = embedded(ids, w["embed.weight"], dropout)
+    x = encoder_layers(w, "layers", num_layers, (d_model, num_heads, d_ff, dropout), x, real[:, None])
+    pooled = torch.stack([tokens[own].amax(0) if own.any() else tokens[0] * float("nan")
+                          for tokens, own in zip(x, real, strict=True)])  # (B, d_model)
+    return F.linear(pooled, w["head.weight"], w["head.bias"])
+
+
+def make_ids(generator, B, T, vocab, H, d_head, d_ff, layers, classes, pad_id=0):
+    return (padded_ids(generator, B, T, vocab, pad_id),)
+
+
+def build_classifier(B, T, vocab, H, d_head, d_ff, layers, classes, pad_id=0):
+    sizes = vocab, H * d_head, H, d_ff, layers, classes
+    return (*sizes, 0.0, pad_id) if pad_id else sizes
+
+
+def classified_by_hand():
+    """One layer: each token takes in the mean of all real ones, and the feed-forward network adds nothing."""
+    one, zero = torch.eye(4), torch.zeros(4)
+    weights = {"embed.weight": torch.tensor([[9.0, 9, -9, -9], [1, 0, 0, 0], [0, -1, 2, 0], [-2, 0, 0, 3]]),
+               "head.weight": one, "head.bias": torch.tensor([0.0, 10, 20, 30])}
+    for part in ("self_attn.W_q", "self_attn.W_k", "self_attn.W_v", "self_attn.W_o", "ff.linear1", "ff.linear2"):
+        kept = part in ("self_attn.W_v", "self_attn.W_o")
+        weights |= {f"layers.0.{part}.weight": one * kept, f"layers.0.{part}.bias": zero}
+    for norm in ("norm1", "norm2"):
+        weights |= {f"layers.0.{norm}.weight": zero + 1, f"layers.0.{norm}.bias": zero}
+    says = ("numbers to follow by hand: the rows of embed.weight are (9, 9, -9, -9) for padding, (1, 0, 0, 0), "
+            "(0, -1, 2, 0) and (-2, 0, 0, 3); in the only layer W_q = W_k = 0, W_v = W_o = I, the feed-forward network "
+            "returns 0, the norms have gain 1 and bias 0; head.weight = I, head.bias = (0, 10, 20, 30)")
+    return Call((torch.tensor([[3, 1, 2], [2, 1, 0]]),), says, build=(4, 4, 1, 4, 1, 4), weights=weights)
+
+
+def more_classifiers(generator):
+    """Padding alone, another number for padding, long texts, and dropout: at 1.0 in train mode no token is left."""
+    build = (7, 8, 2, 5, 2, 3)
+    weights = random_weights(classifier.EncoderClassifier(*build), generator)
+    ids = padded_ids(generator, 3, 5, 7)
+    nothing = torch.cat([ids[:2], 0 * ids[:1]])
+    model = dict(build=build, weights=weights)
+    shallow = dict(build=(7, 8, 2, 5, 1, 3), weights={n: w for n, w in weights.items() if "layers.1." not in n})
+    return [
+        Call((nothing,), "a text of padding alone", **model),
+        Call((0 * nothing,), "texts of padding alone", **model),
+        Call((ids,), "called twice", twice=True, **model),
+        Call((torch.cat([ids, 0 * ids], dim=1),), "as much padding again", **model),
+        Call((padded_ids(generator, 2, 130, 7),), "long texts", **shallow),
+        Call((ids,), "dropout 0.5 in eval mode", build=(*build, 0.5), weights=weights),
+        tiny_dropout(1 + ids[:, :1] % 6, **model),  # position 0 is exact in any precision
+        Call((ids,), "dropout 1.0 in train mode", train=True, build=(*build, 1.0), weights=weights),
+    ]
+
+
+CLASSIFIER_FIRST = (3, 5, 9, 2, 3, 7, 2, 4)  # B, T, vocab, heads, d_head, d_ff, layers, classes
+
+
+def some_words(generator, T):
+    return torch.randint(1, CLASSIFIER_FIRST[2], (4, T), generator=generator)
+
+
+def padding_changes_nothing(output, generator):
+    ids = some_words(generator, 4)
+    return torch.allclose(output(ids), output(torch.cat([ids, 0 * ids], 1)), atol=1e-3)
+
+
+def order_has_a_say(output, generator):
+    ids = some_words(generator, 5)
+    return not torch.allclose(output(ids), output(ids.flip(1)), atol=1e-4)
+
+
+def classified_alone(output, generator):
+    ids = some_words(generator, 4)
+    ids[1:, 2:] = 0
+    return torch.allclose(output(ids)[1:], output(ids[1:]), atol=1e-3)
+
+
 EXERCISES = (
     Exercise(
         name="EncoderLayer",
@@ -196,6 +279,28 @@ EXERCISES = (
             ("A text changes the vector of another text.", texts_are_apart),
             ("The tokens in another order give another result.", order_says_nothing),
             ("There are numbers in the result that no real token has.", some_token_has_it),
+        ),
+    ),
+    Exercise(
+        name="EncoderClassifier",
+        lesson="10",
+        asked="embeddings times √d_model plus sinusoidal positions, dropout; every layer once, padding hidden; the "
+        "maximum over the real tokens; the head: logits (B, num_classes).",
+        verified=classifier.EncoderClassifier,
+        oracle=torch_classifier,
+        examples=(classified_by_hand(),),
+        sizes=(
+            CLASSIFIER_FIRST, (2, 6, 8, 3, 2, 4, 3, 5, 5), (4, 3, 7, 1, 8, 5, 1, 2), (1, 7, 6, 2, 2, 9, 2, 3),
+            (4, 4, 8, 2, 2, 4, 2, 4), (2, 1, 5, 2, 3, 4, 1, 3), (1, 1, 2, 1, 2, 1, 1, 1),
+        ),
+        square_size=(3, 1, 7, 2, 8, 5, 2, 4),  # position 0 is exact in any precision
+        make=make_ids,
+        build=build_classifier,
+        calls=more_classifiers,
+        properties=(
+            ("Padding behind the texts changes the logits.", padding_changes_nothing),
+            ("A text of the batch changes the logits of another.", classified_alone),
+            ("The tokens in reverse order give the same logits.", order_has_a_say),
         ),
     ),
 )
