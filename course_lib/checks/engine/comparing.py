@@ -217,10 +217,10 @@ def _values_alike(a, b):
         return True
     finite = torch.isfinite(a) & torch.isfinite(b)
     if not finite.all():
-        holes = [t.masked_fill(finite, 0).nan_to_num(0.5) for t in (a, b)]
-        a, b = (t.masked_fill(~finite, 0) for t in (a, b))
-        if not torch.equal(*holes):
+        holes = [t.masked_fill(finite, 0).nan_to_num(0) for t in (a, b)]
+        if not torch.equal(a.isnan(), b.isnan()) or not torch.equal(*holes):
             return False
+        a, b = (t.masked_fill(~finite, 0) for t in (a, b))
     return not differences(a, b, 2 * ROUNDINGS).any()
 
 
