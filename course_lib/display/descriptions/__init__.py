@@ -1,28 +1,27 @@
-"""What pictures show, in words, for who cannot see them: one file for each lesson, a sentence or two for each key."""
+"""What each picture shows, for those who do not see it: one file of descriptions per lesson, looked up by key."""
 
 import tomllib
 from functools import cache
 from pathlib import Path
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
-def of(key):
-    """What the picture of a key shows; a ValueError in one sentence for a key that no file has."""
-    known = every()
-    if key not in known:
-        raise ValueError(f"no picture is described under {key}: a lesson's descriptions are in course_lib/display/"
-                         "descriptions/NN.toml")
-    return known[key]
+def description(key):
+    """The words for a picture.
+
+    key:    a key of one of the files here, or the words themselves: whatever has a space in it
+    raises: ValueError where no file has the key
+    """
+    if " " in key:
+        return key
+    if key not in _every():
+        raise ValueError(f"no picture is described as {key!r}: add it to course_lib/display/descriptions/NN.toml, "
+                         "where NN is the lesson's number.")
+    return _every()[key]
 
 
 @cache
-def every():
-    """All descriptions by key; a ValueError in one sentence where two lessons use one key."""
-    found = {}
-    for path in sorted(HERE.glob("*.toml")):
-        for key, says in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            if key in found:
-                raise ValueError(f"{path.name} describes {key}, which an earlier file has described")
-            found[key] = says
-    return found
+def _every():
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))]
+    return {key: words for text in texts for key, words in tomllib.loads(text).items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from IPython.display import display
 
-from course_lib.display import descriptions
+from course_lib.display.descriptions import description
 from course_lib.display.instruments import clock_hands, query_among_keys, softmax_and_scale
 from course_lib.display.instruments.pen import STYLE
 
@@ -20,11 +20,11 @@ def show(name, key, **data):
 
     name: softmax-and-scale with scores, query-among-keys with names, keys and query, or clock-hands with table;
           what each takes is said by `given` in the module of its name
-    key:  of the description, course_lib.display.descriptions
+    key:  of what the still picture shows, in course_lib/display/descriptions/NN.toml; or the words themselves
     data: tensors or lists
     raises ValueError in one sentence for what it cannot show
     """
-    says = descriptions.of(key)
+    says = description(key)
     display({"text/html": as_html(name, says, **data), "text/plain": says}, raw=True)
 
 
