@@ -9,6 +9,20 @@ import torch.nn.functional as F
 from torch import nn
 
 
+def softmax(scores):
+    """Turn any scores into weights: positive, one in sum, the largest score with the largest weight.
+
+    scores:  (..., N)  of any size; a score of -inf gives weight 0, as long as another one of its row is finite
+    returns: (..., N)  exp(scores) / sum of exp(scores), over the last axis; exact however large the scores are
+
+    Bridle 1990, "Probabilistic interpretation of feedforward classification network outputs", in Neurocomputing,
+    NATO ASI Series 68.
+    """
+    largest = scores.amax(dim=-1, keepdim=True)  # (..., 1)
+    e = torch.exp(scores - largest)  # (..., N) from 0 to 1: it cannot overflow, and the factor exp(largest) cancels
+    return e / e.sum(dim=-1, keepdim=True)  # (..., N)
+
+
 def weighted_sum(weights, x):
     """Mix N vectors into one, each counted with its own weight.
 
@@ -251,7 +265,8 @@ def _weights(attention, query, key, value=None, mask=None):
     q = attention.W_q(query).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tq, d_head)
     k = attention.W_k(key).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tk, d_head)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (B, H, Tq, Tk)
-    is_causal = hasattr(attention, "is_causal") and attention.is_causal(mask)
+    is_causal = getattr(attention, "is_causal", False)  # a flag, or a method that is asked with the mask
+    is_causal = is_causal(mask) if callable(is_causal) else is_causal
     if mask is not None and mask.dim() == 3:
         mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
     if is_causal:  # without being told

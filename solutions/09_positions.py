@@ -730,7 +730,7 @@ print(f"{(50 / hands >= 0.1).sum()} of 8 hands turn by a tenth within 50 words: 
 # grows.
 
 # %%
-instruments.show("clock-hands", "clock-hands", table=waves(64, 16))
+instruments.show("clock-hands", "instrument-clock-hands", table=waves(64, 16))
 
 # %% [markdown]
 # Some texts say that *each distance is consistent*. **Verdict: true.** The product

@@ -20,7 +20,7 @@ def show(name, key, **data):
 
     name: softmax-and-scale with scores, query-among-keys with names, keys and query, or clock-hands with table;
           what each takes is said by `given` in the module of its name
-    key:  of the description, course_lib.display.descriptions
+    key:  of what the still picture shows, in course_lib/display/descriptions/NN.toml; or the words themselves
     data: tensors or lists
     raises ValueError in one sentence for what it cannot show
     """

@@ -13,7 +13,7 @@ def given(table):
     table: (n, d) from a learner's sinusoidal_positions(n, d), sines in even and cosines in odd columns; n from 8 to
            128, d even and at most 16. The second half of the rows is what k steps on are looked up in.
     """
-    rows = plain("table", table, None, None)
+    rows = plain("table", table, None, None, digits=6)  # slow hands turn by little
     n, d = len(rows), len(rows[0]) if rows else 0
     if not (8 <= n <= 128 and 2 <= d <= 16 and d % 2 == 0):
         raise ValueError(f"the table has {n} rows and {d} columns, and there is room for 8 to 128 rows "

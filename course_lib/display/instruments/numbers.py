@@ -2,13 +2,12 @@
 
 import torch
 
-DIGITS = 5  # behind the point: more than is shown
 
-
-def plain(name, value, *shape):
+def plain(name, value, *shape, digits=4):
     """A tensor or nested list of finite numbers as nested lists, rounded.
 
-    shape: the expected sizes; None stands for any
+    shape:  the expected sizes; None stands for any
+    digits: behind the point; more than are shown, and fewer than differ from machine to machine
     raises ValueError in one sentence where it is something else
     """
     try:
@@ -20,11 +19,7 @@ def plain(name, value, *shape):
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}, and has to have ({wanted})")
     if not tensor.isfinite().all():
         raise ValueError(f"{name} holds numbers that are not finite")
-    return _rounded(tensor.tolist())
-
-
-def _rounded(value):
-    return [_rounded(part) for part in value] if isinstance(value, list) else round(value, DIGITS) + 0.0  # no -0.0
+    return (tensor.round(decimals=digits) + 0.0).tolist()  # no -0.0
 
 
 def softmax(scores):

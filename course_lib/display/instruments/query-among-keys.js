@@ -31,7 +31,8 @@ const longest = vectors => Math.max(...vectors.map(v => Math.hypot(...v)));
 // ---- drawing in a plane ----
 const HEADING = 30;
 
-// A sheet with axes through its middle. draw(plane) draws in it: plane.at(vector) is a place, plane.back(x, y) a vector
+// A sheet with axes through its middle, and draw(plane) draws in it: plane.at(vector) is a place, plane.back(x, y) a
+// vector; plane.box is where the plane ends, plane.words where something is written already
 function plane(reach, axes, attributes, title, parts, draw) {
   const lines = range(5).map(() => [line("line"), line("line")]), [along, up] = [line("track"), line("track")];
   const units = [text("small soft middle on-paper"), text("small soft end on-paper")];
@@ -55,6 +56,10 @@ function plane(reach, axes, attributes, title, parts, draw) {
     text_at(units[1], x0 - 7, y0 - unit * step + 4, number(step, step % 1 ? 1 : 0));
     text_at(names[0], right - 4, y0 - 7);
     text_at(names[1], x0 + 7, top + 12);
+    const long = names.map(name => 7 * name.textContent.length);
+    const one = unit * step;
+    it.words = [[x0 - 18, y0 - one - 8, x0 - 6, y0 - one + 8], [x0 + one - 6, y0 + 6, x0 + one + 6, y0 + 18],
+      [x0 + 7, top, x0 + 7 + long[1], top + 16], [right - long[0], y0 - 18, right, y0 - 4]];
     draw(it);
     return HEADING + side + 4;
   });
@@ -75,8 +80,8 @@ function arrow(colour) {
 }
 
 // Each label to that side of its tip where it covers the fewest others and the fewest lines; it stays if it can
-function place(labels, lines, box) {
-  const taken = [];
+function place(labels, lines, { box, words }) {
+  const taken = [...words];
   for (const { mark, tip, words, out } of labels) {
     const long = 7.6 * words.length + 4;
     const spots = range(16).map(n => {
@@ -117,8 +122,8 @@ function asking(attention, changed) {
   const made = plane(room, axes, { role: "group", "aria-label": "The query among its keys" }, "query and keys",
     [shadow, fall, ...arrows.map(a => a.mark), asks.mark, ...labels, query_label, tip], draw);
 
-  function draw({ at, box }) {
-    const { query, framed } = attention, origin = at([0, 0]), to = at(query), key = keys[framed];
+  function draw(plane) {
+    const { at } = plane, { query, framed } = attention, origin = at([0, 0]), to = at(query), key = keys[framed];
     const along = dot(query, key) / (dot(query, query) || 1), foot = at(query.map(x => along * x));
     line_at(shadow, ...origin, ...foot);
     line_at(fall, ...foot, ...at(key));
@@ -133,7 +138,7 @@ function asking(attention, changed) {
       "aria-valuetext": axes ? `${axes[0]} ${right}, ${axes[1]} ${up}` : `${right} to the right, ${up} up` });
     place([...keys.map((key, n) => ({ mark: labels[n], tip: at(key), words: names[n], out: outwards(key) })),
       { mark: query_label, tip: to, words: "query", out: outwards(query) }],
-    [query, ...keys].map(v => [origin, at(v)]), box);
+    [query, ...keys].map(v => [origin, at(v)]), plane);
   }
 
   const turn = to => { attention.turn(to); changed(); };
@@ -154,14 +159,14 @@ function rows(attention, changed) {
   const { N, names, keys, room } = attention, bottom = FIRST + N * ROW;
   const lines = names.map((name, n) => ({
     y: FIRST + n * ROW, frame: rect("lit", { rx: 6 }), name: text("key", name),
-    score: rect("track", { rx: 1.5 }), says: text("small soft end"),
-    weight: rect("ink", { rx: 1.5 }), whole: outline("line"), share: text("small end"),
+    score: rect("track", { rx: 1.5 }), zero: line("soft"), says: text("small soft end"),
+    weight: rect("weight", { rx: 1.5 }), whole: outline("line"), share: text("small end"),
   }));
-  const zero = line("soft"), ticks = range(5).map(() => text("small soft middle"));
-  const heading = text("title", "weights"), none = text("small soft", "0"), one = text("small soft end", "1");
+  const ticks = range(5).map(() => text("small soft middle"));
+  const heading = text("title weight", "weights"), none = text("small soft", "0"), one = text("small soft end", "1");
   const made = sheet({ role: "img" }, draw);
-  made.drawing.append(...lines.map(l => l.frame), text("title soft", "scores", { x: 8, y: 14 }), heading, zero,
-    ...ticks, none, one, ...lines.flatMap(l => [l.name, l.score, l.says, l.whole, l.weight, l.share]));
+  made.drawing.append(...lines.map(l => l.frame), text("title soft", "scores", { x: 8, y: 14 }), heading,
+    ...ticks, none, one, ...lines.flatMap(l => [l.name, l.score, l.zero, l.says, l.whole, l.weight, l.share]));
   const look = n => {
     attention.looked_at = n >= 0 && n < N ? n : null;
     changed();
@@ -176,7 +181,6 @@ function rows(attention, changed) {
     const reach = longest(keys) * room * factor * (Math.sqrt(WIDEST / 2) / factor) ** 0.08;  // of the longest query
     const middle = 4 + half / 2, x = score => middle + between(score / reach, -1, 1) * (half / 2 - 8);
     const step = step_of(reach, wide < 420 ? 1.2 : 2.2);
-    line_at(zero, middle, FIRST + 12, middle, bottom - 2);
     ticks.forEach((tick, n) => {
       const value = (n - 2) * step;
       shown(text_at(tick, x(value), bottom + 16, number(value, step < 1 ? 1 : 0)), Math.abs(value) <= reach);
@@ -189,6 +193,7 @@ function rows(attention, changed) {
       text_at(l.name, 8, l.y + 12);
       text_at(l.says, half, l.y + 12, roughly(scores[n]));
       text_at(l.share, left + full, l.y + 12, number(weights[n]));
+      line_at(l.zero, middle, l.y + 16, middle, l.y + 36);
       box_at(l.score, Math.min(middle, x(scores[n])), l.y + 19, Math.abs(x(scores[n]) - middle), 14);
       box_at(l.whole, left, l.y + 19, full, 14);
       box_at(l.weight, left, l.y + 19, full * weights[n], 14);
@@ -203,8 +208,9 @@ function rows(attention, changed) {
 // The score of one key, written out
 function sum_of(attention) {
   const { names, keys, query, width, divided, growth, factor, framed } = attention, plain = dot(query, keys[framed]);
-  const products = query.map((x, i) => `${number(x)} × ${number(keys[framed][i])}`).join(" + ");
-  const short = x => number(x, x % 1 ? 2 : 0), grown = width > 2 ? ` × ${short(growth)}` : "";
+  const short = x => number(x).replace(/\.?0+$/, "");
+  const products = query.map((x, i) => `${short(x)} × ${short(keys[framed][i])}`).join(" + ");
+  const grown = width > 2 ? ` × ${short(growth)}` : "";
   const then = grown + (divided ? ` ÷ ${short(Math.sqrt(width))}` : "");
   const scaled = then ? [html("br"), `${number(plain)}${then} = ${number(plain * factor)}`] : [];
   return [html("b", {}, names[framed]), `: ${products} = ${number(plain)}`, ...scaled];
@@ -220,8 +226,8 @@ function mixing(attention) {
     `${own_values ? "values" : "inputs"}, and their mixture`,
     [hull, ...flows, ...dots, result.mark, ...labels, output], draw);
 
-  function draw({ at, box }) {
-    const { weights, output: out } = attention, origin = at([0, 0]), to = at(out);
+  function draw(plane) {
+    const { at } = plane, { weights, output: out } = attention, origin = at([0, 0]), to = at(out);
     set(hull, { points: corners_of(values.map(at)).join(" ") });
     values.forEach((value, n) => {
       set(line_at(flows[n], ...at(value), ...to),
@@ -231,7 +237,7 @@ function mixing(attention) {
     result.to(origin, to, 3.5);
     place([...values.map((value, n) => ({ mark: labels[n], tip: at(value), words: names[n], out: outwards(value) })),
       { mark: output, tip: to, words: "output", out: outwards(out) }],
-    [[origin, to], ...values.map(value => [at(value), to])], box);
+    [[origin, to], ...values.map(value => [at(value), to])], plane);
     set(made.drawing, { "aria-label": `The output is ${number(out[0])}, ${number(out[1])}: ` +
       names.map((name, n) => `${number(weights[n])} of ${name}`).join(", ") });
   }

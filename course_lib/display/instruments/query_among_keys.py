@@ -67,14 +67,14 @@ def _name(sheet, at, point, name, colour, bold=False):
 def _rows(sheet, left, names, scores, weights):
     reach, zero, right = max(map(abs, scores)) or 1.0, left + 66, left + 156
     sheet.text(left, 70, "scores", "soft", bold=True)
-    sheet.text(right, 70, "weights", bold=True)
+    sheet.text(right, 70, "weights", "weight", bold=True)
     pitch = min(50, 250 / len(names))
     for i, (name, score, weight) in enumerate(zip(names, scores, weights, strict=True)):
         y, long = 102 + pitch * i, 58 * score / reach
         sheet.text(left, y, name, "key")
         sheet.text(left + 132, y, words(score), "soft", 12, "end")
         sheet.bar(zero + min(long, 0), y + 8, abs(long), 12, "track")
-        sheet.bar(right, y + 8, 112 * weight, 12, "ink")
+        sheet.bar(right, y + 8, 112 * weight, 12, "weight")
         sheet.text(right + 112, y, words(weight), "ink", 12, "end")
     sheet.line(zero, 90, zero, 90 + pitch * len(names), "soft")
 

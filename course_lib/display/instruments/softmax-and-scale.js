@@ -50,7 +50,7 @@ const LEFT = 46, RIGHT = 40, TOP = 40, HIGH = 150, LOW = 120, ZERO = TOP + HIGH 
 function bars(scores, changed) {
   const { N } = scores, columns = range(N).map(i => ({
     lane: outline("soft", { "stroke-width": 1.5, rx: 4 }),
-    bar: rect("track", { rx: 1.5 }), weight: rect("ink", { rx: 1.5 }),
+    bar: rect("track", { rx: 1.5 }), weight: rect("weight", { rx: 1.5 }),
     says: text("small soft middle"), share: text("small middle on-paper"), name: text("small soft middle", i + 1),
     knob: knob("ink", 5, 15), at: [0, 0],
   }));
@@ -62,7 +62,7 @@ function bars(scores, changed) {
   const made = sheet({ role: "group", "aria-label": "Scores, and their weights below" }, draw);
   made.drawing.append(near, ...columns.map(c => c.lane), ...ticks.flat(), near_line, zero, even, even_name,
     ...levels.flatMap(l => [l.line, l.words]), text("title soft", "scores", { y: 14 }),
-    text("title", "weights = softmax(scores)", { y: FLOOR - LOW - 28 }),
+    text("title weight", "weights = softmax(scores)", { y: FLOOR - LOW - 28 }),
     ...columns.flatMap(c => [c.bar, c.weight, c.says, c.share, c.name]), ...columns.map(c => c.knob));
   columns.forEach((column, i) => hold(scores, columns, i, changed));
   point_at(made.drawing, scores, changed, event => {
@@ -102,7 +102,8 @@ function bars(scores, changed) {
     const written = number(weight), short = column < 36 && weight < 0.995;  // .25 where 0.25 is too wide
     text_at(c.share, x, FLOOR - tall - 6, weight < 0.005 ? "" : short ? written.slice(1) : written);
     text_at(c.name, x, FLOOR + 18);
-    set(c.knob, { transform: `translate(${x} ${y})`, "aria-valuemin": -3 * MOST, "aria-valuemax": 3 * MOST,
+    set(c.knob, { transform: `translate(${x} ${y})`, "aria-orientation": "vertical",
+      "aria-valuemin": -3 * MOST, "aria-valuemax": 3 * MOST,
       "aria-valuenow": score.toFixed(3), "aria-valuetext": `score ${roughly(score)}, weight ${written}` });
   }
   return made;
@@ -123,7 +124,12 @@ function hold(scores, columns, i, changed) {
     drop: () => { scores.held = null; changed(); },
     keys: { ArrowUp: step(1), ArrowDown: step(-1), ArrowRight: neighbour(1), ArrowLeft: neighbour(-1) },
   });
-  knob.addEventListener("focus", () => { scores.active = i; changed(); });
+  set(knob, { tabindex: i ? -1 : 0 });  // one stop for all scores: from there, arrows lead to the others
+  knob.addEventListener("focus", () => {
+    columns.forEach((column, j) => set(column.knob, { tabindex: j === i ? 0 : -1 }));
+    scores.active = i;
+    changed();
+  });
   knob.addEventListener("blur", () => { scores.active = null; changed(); });
 }
 

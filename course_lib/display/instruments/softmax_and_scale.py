@@ -39,7 +39,7 @@ def _column(sheet, left, scores, spread):
     sheet.text(left, 72, f"scores with standard deviation {spread:g}", "soft", bold=True)
     norm = slopes.norm().item()
     says = f"of norm {words(norm)}" if norm >= 0.01 else "below 0.01"
-    sheet.text(left, 212, f"weights; slopes {says}", bold=True)
+    sheet.text(left, 212, f"weights; slopes {says}", "weight", bold=True)
     for y, says in ((zero, "0"), (floor, "0"), (floor - 84, "1")):
         sheet.line(left + 26, y, left + wide, y, "track" if says == "0" else "line")
         sheet.text(left + 18, y + 4, says, "soft", 12, "end")
@@ -47,9 +47,9 @@ def _column(sheet, left, scores, spread):
     for i, (score, weight) in enumerate(zip(scores, weights, strict=True)):
         x, high = left + 30 + i * step, 44 * score / reach
         sheet.bar(x + 0.2 * step, zero - max(high, 0), 0.6 * step, abs(high), "track")
-        sheet.bar(x + 0.2 * step, floor - 84 * weight, 0.6 * step, 84 * weight, "ink")
+        sheet.bar(x + 0.2 * step, floor - 84 * weight, 0.6 * step, 84 * weight, "weight")
     top = max(range(len(scores)), key=scores.__getitem__)
     middle = left + 30 + (top + 0.5) * step
     sheet.text(middle, zero - 44 * scores[top] / reach - 5, words(scores[top], 1 + (spread < 1)), "soft", 12, "middle")
-    sheet.text(middle, floor - 84 * weights[top] - 5, words(weights[top]), "ink", 12, "middle")
+    sheet.text(middle, floor - 84 * weights[top] - 5, words(weights[top]), "weight", 12, "middle")
     sheet.text(left + wide / 2 + 14, floor + 20, f"score 1 to {len(scores)}", "soft", 12, "middle")
