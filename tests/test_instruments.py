@@ -160,7 +160,7 @@ def test_an_instrument_lives_however_a_notebook_puts_its_html_on_the_page(page):
 
 
 def said(root):
-    return root.locator("[aria-live=polite]").inner_text()
+    return root.locator("[aria-live=polite]").inner_text().replace("\u00a0", " ")
 
 
 def heights(root):
