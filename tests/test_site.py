@@ -1,6 +1,7 @@
 """The site: it shows what is in the repository, and no link of it leads nowhere."""
 
 import ast
+import base64
 import importlib
 import importlib.util
 import inspect
@@ -19,6 +20,7 @@ from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.mistakes import ByHand, Mistake, plain_source
+from course_lib.display import pictures
 from course_lib.staff import site, syllabus
 from course_lib.staff.lesson_text import lesson_stems
 from course_lib.staff.site import __main__ as command
@@ -85,10 +87,26 @@ def test_figures_are_those_of_the_repository(built):
     """A build that runs the notebooks, or loses their outputs."""
     html = (built / "lessons/07_masks.html").read_text(encoding="utf-8")
     notebook = (ROOT / "solutions/07_masks.ipynb").read_text(encoding="utf-8")
-    figures = re.findall(r'src=\\"(data:image/png;base64,[^"\\]+)', notebook)
+    figures = re.findall(r'src=\\"(data:image/(?:png|svg\+xml);base64,[^"\\]+)', notebook)
     assert len(figures) > 3
-    assert re.findall(r'src="(data:image/png;base64,[^"]+)', html) == figures
+    assert re.findall(r'src="(data:image/(?:png|svg\+xml);base64,[^"]+)', html) == figures
     assert "✓ causal_mask: right" in text_of(html)
+
+
+@pytest.mark.parametrize("wide", [799, 900])
+@pytest.mark.parametrize("kind", ["svg", "png", "sharp png"])
+def test_a_wide_picture_is_marked_whatever_it_is_made_of(kind, wide):
+    """A picture of words too small to be read on a phone, or a narrow one that scrolls."""
+    if kind == "svg":
+        data = pictures.svg_of("<path/>", wide, 50).encode()
+    else:
+        size = wide if kind == "png" else 2 * wide
+        data = b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\rIHDR" + size.to_bytes(4, "big") + bytes(40)
+    stated = f' width="{wide}"' if kind == "sharp png" else ""
+    source = f"data:image/{'svg+xml' if kind == 'svg' else 'png'};base64,{base64.b64encode(data).decode()}"
+    output = {"data": {"text/html": [f'<div><img src="{source}"{stated} alt="a b"></div>']}}
+    lessons._mark_wide_pictures(output)
+    assert ('class="wide"' in output["data"]["text/html"]) == (wide > lessons.WIDE)
 
 
 @needs_the_extra

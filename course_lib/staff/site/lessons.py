@@ -12,7 +12,7 @@ from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
 
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
-PICTURE = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/]{32})')
+PICTURE = re.compile(r'<img src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/]+=*)"( width="(\d+)")?')
 
 
 def pages(stems=None):
@@ -63,5 +63,13 @@ def _mark_wide_pictures(output):
 
 
 def _marked(match):
-    width = struct.unpack(">I", base64.b64decode(match[1])[16:20])[0]
-    return match[0].replace("<img", '<img class="wide"', 1) if width > WIDE else match[0]
+    return match[0].replace("<img", '<img class="wide"', 1) if _width(*match.groups()) > WIDE else match[0]
+
+
+def _width(kind, data, _, stated):
+    """How many pixels wide a picture is shown: as stated, or as wide as it is."""
+    if stated:
+        return int(stated)
+    if kind == "png":
+        return struct.unpack(">I", base64.b64decode(data[:32])[16:20])[0]
+    return int(re.search(r'<svg [^>]*?width="(\d+)"', base64.b64decode(data[:400]).decode("ascii", "ignore"))[1])

@@ -1,15 +1,13 @@
-"""The Transformer of 2017 as one drawing.
+"""The Transformer of 2017 as one drawing."""
 
-    python -m course_lib.display.drawings docs/transformer.png
-"""
-
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
 
-INK = "#2b2b33"
+from course_lib.display import style
+from course_lib.display.style import INK
+
 ATTENTION, FEED_FORWARD, NORM, EDGE = "#f6c177", "#a7c7e7", "#eee6c9", "#bfe0c2"
 LEFT, RIGHT = 6.2, 18.0  # the middle of the encoder and of the decoder
 WIDE, HIGH = 6.8, 1.0  # a box
@@ -133,11 +131,8 @@ def _outwards(x):
 
 def main(path):
     """Write the drawing to a file."""
+    style.use()
     figure, axes = plt.subplots(figsize=(9.6, 8.5))
     draw_transformer(axes)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150, bbox_inches="tight", facecolor="white", metadata={"Software": None})
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
