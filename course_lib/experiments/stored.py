@@ -1,0 +1,129 @@
+"""Results that take too long for a lesson: read, made anew, and compared with a run of today.
+
+    python -m course_lib.experiments.stored                        what there is, and how long each takes
+    python -m course_lib.experiments.stored 04-scaling             make it anew; stopped, it goes on where it was
+    python -m course_lib.experiments.stored --compare              one quick point of each, run today: does it agree?
+    python -m course_lib.experiments.stored 04-scaling --compare --all
+"""
+
+import argparse
+import importlib
+import json
+import platform
+import sys
+import time
+
+from course_lib.experiments import tables
+from course_lib.experiments.tables import ResultsError
+
+MODULES = {"04-scaling": "scaling", "10-gaps": "twins"}
+
+
+def stored(name):
+    """The points of an experiment, as they were measured.
+
+    name:    such as "04-scaling"
+    returns: list of dicts, one a point: its settings, then what was measured; numbers are numbers
+    raises:  ResultsError, in one sentence, where the name is unknown or the file is not as it was written
+    """
+    _known(name)
+    return tables.read(tables.FOLDER / f"{name}.tsv")[1]
+
+
+def plan_of(name):
+    """The Plan of an experiment; raises ResultsError where the name is unknown."""
+    _known(name)
+    return importlib.import_module(f"course_lib.experiments.{MODULES[name]}").PLANS[name]
+
+
+def _known(name):
+    if name not in MODULES:
+        raise ResultsError(f"there are no results {name!r}; there are {', '.join(MODULES)}")
+
+
+def make(name):
+    """Measure every point and write the file; points that a stopped run has measured are not measured again."""
+    plan, began = plan_of(name), tables.FOLDER / f"{name}.part"
+    measured = dict(map(json.loads, began.read_text(encoding="utf-8").splitlines())) if began.exists() else {}
+    keys = [json.dumps(point, ensure_ascii=False) for point in plan.points]
+    todo = [(key, point) for key, point in zip(keys, plan.points, strict=True) if key not in measured]
+    minutes = plan.minutes * len(todo) / len(keys)
+    print(f"{name}: {len(todo)} of {len(keys)} points to go, about {minutes:.0f} minutes on one thread", flush=True)
+    with open(began, "a", encoding="utf-8") as file:
+        for key, point in todo:
+            start = time.perf_counter()
+            numbers = plan.measure(**point)
+            measured[key] = numbers | {"seconds": time.perf_counter() - start}
+            file.write(json.dumps([key, measured[key]], ensure_ascii=False) + "\n")
+            file.flush()
+    seconds = sum(measured[key].pop("seconds") for key in keys)
+    head = {name: plan.about, "made by": f"python -m course_lib.experiments.stored {name}", "with": _versions(),
+            "took": f"{seconds / 60:.1f} minutes on one thread"}
+    rows = [point | measured[key] for key, point in zip(keys, plan.points, strict=True)]
+    tables.write(tables.FOLDER / f"{name}.tsv", head, rows)
+    began.unlink()
+
+
+def _versions():
+    import torch
+
+    return f"torch {torch.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+
+
+def compare(name, every=False):
+    """Run one point again, or all, and say of each that does not agree what was and what is: a list of sentences."""
+    plan, kept = plan_of(name), stored(name)
+    said = []
+    for point in plan.points if every else [plan.quick]:
+        was = [row for row in kept if all(row[setting] == value for setting, value in point.items())]
+        if not was:
+            said.append(f"{name}: {point} is not in its file; make it anew")
+            continue
+        numbers = plan.measure(**point)
+        said += [f"{name}: at {point}, {what} was {was[0][what]:.4g} and is {numbers[what]:.4g}, which is more than "
+                 f"{near} apart" for what, near in plan.near.items() if not near.agree(was[0][what], numbers[what])]
+    return said
+
+
+def main(arguments=None):
+    """Do what the command line says; the exit status is 1 where something no longer agrees, 2 where it cannot run."""
+    options = _options(arguments)
+    try:
+        if options.compare:
+            return _compare_all(options.names or list(MODULES), options.all)
+        for name in options.names:
+            make(name)
+        if not options.names:
+            for name in MODULES:
+                print(f"{name:24}{plan_of(name).minutes:4.0f} minutes   {plan_of(name).about}")
+    except ResultsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _compare_all(names, every):
+    said = []
+    for name in names:
+        start = time.perf_counter()
+        found = compare(name, every)
+        verdict = "no longer agrees" if found else "agrees"
+        print(f"{name:24}{verdict} ({time.perf_counter() - start:.1f} s)", *found, sep="\n    ", flush=True)
+        said += found
+    return 1 if said else 0
+
+
+def _options(arguments):
+    import torch
+
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser(prog="python -m course_lib.experiments.stored", epilog=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="none: the list, or with --compare all of them")
+    parser.add_argument("--compare", action="store_true", help="run again and say whether it still agrees")
+    parser.add_argument("--all", action="store_true", help="with --compare: every point, not only a quick one")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
