@@ -9,6 +9,20 @@ import torch.nn.functional as F
 from torch import nn
 
 
+def softmax(scores):
+    """Turn any scores into weights: positive, one in sum, the largest score with the largest weight.
+
+    scores:  (..., N)  of any size; a score of -inf gives weight 0, as long as another one of its row is finite
+    returns: (..., N)  exp(scores) / sum of exp(scores), over the last axis; exact however large the scores are
+
+    Bridle 1990, "Probabilistic interpretation of feedforward classification network outputs", in Neurocomputing,
+    NATO ASI Series 68.
+    """
+    largest = scores.amax(dim=-1, keepdim=True)  # (..., 1)
+    e = torch.exp(scores - largest)  # (..., N) from 0 to 1: it cannot overflow, and the factor exp(largest) cancels
+    return e / e.sum(dim=-1, keepdim=True)  # (..., N)
+
+
 def weighted_sum(weights, x):
     """Mix N vectors into one, each counted with its own weight.
 

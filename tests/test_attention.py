@@ -20,6 +20,7 @@ from course_lib.attention import (
     scaled_dot_product_attention_single,
     self_attention,
     soft_max_pool,
+    softmax,
     weighted_sum,
 )
 from course_lib.fused import fused_attention
@@ -63,6 +64,7 @@ def pool_by_torch(x):
 MASK = torch.rand(2, 7, 6, generator=torch.Generator().manual_seed(1)) > 0.4
 MASK[..., 0] = True
 PAIRS = {
+    "softmax": (softmax, lambda s: F.softmax(s, -1), [(2, 7, 5)]),
     "soft max pool": (lambda x: soft_max_pool(x, 2.0), pool_by_torch, [(7, 5)]),
     "Bahdanau": (lambda *args: bahdanau_context(*args)[0], bahdanau_by_torch,
                  [(2, 3), (2, 7, 5), (3, 4), (5, 4), (4,)]),
@@ -95,6 +97,15 @@ def test_values_and_gradients_are_torch_s_own(name, dtype, allowed):
         for one, two in zip(torch.autograd.grad((mine * mix).sum(), args),
                             torch.autograd.grad((other * mix).sum(), args), strict=True):
             assert (one - two).abs().max() <= allowed
+
+
+@theorem
+@given(sizes, seeds, st.floats(-1e4, 1e4), st.floats(0, 1e4))
+def test_softmax_is_torch_s_own_however_large_the_scores(N, seed, shift, spread):
+    """An exponential that overflows, or a row whose exponentials are all 0."""
+    scores = random(seed, (3, N), dtype=torch.float32)[0] * spread + shift
+    scores[0, 1:] = -torch.inf
+    assert torch.allclose(softmax(scores), F.softmax(scores, -1), rtol=0, atol=1e-6)
 
 
 @theorem

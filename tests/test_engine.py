@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.checks import EXERCISES, suspects
-from course_lib.checks.engine.asking import Call, ask
+from course_lib.checks.engine.asking import Call, Reply, ask
+from course_lib.checks.engine.comparing import alike
 from course_lib.checks.engine.exercise import Exercise, questions
 from course_lib.checks.engine.judging import judge
 
@@ -289,3 +290,10 @@ def test_an_answer_in_another_process_gets_the_same_verdict():
         process.join(10)
     assert right.status == "right"
     assert wrong.mistake == "no-scale"
+
+
+@pytest.mark.parametrize("number", [0.0, 0.5, 1.0, float("inf"), -float("inf")])
+def test_nan_is_like_no_number(number):
+    """Weights of one half passed for NaN, and clamped scores for scores that overflow."""
+    nan, other = (Reply((torch.tensor([value, 2.0]),), "tensor") for value in (float("nan"), number))
+    assert alike(nan, nan) and alike(other, other) and not alike(nan, other) and not alike(other, nan)

@@ -156,6 +156,30 @@ def test_what_an_exercise_is_meant_to_use_is_not_flagged():
     assert flags(judge, exercise="is_version_2") == ()
 
 
+@pytest.mark.parametrize("expression, words", [
+    ("torch.softmax(scores, -1)", "uses torch.softmax"), ("F.softmax(scores, dim=-1)", "uses F.softmax"),
+    ("torch.log_softmax(scores, -1).exp()", "uses torch.log_softmax"), ("nn.Softmax(-1)(scores)", "uses nn.Softmax"),
+    ("F.log_softmax(scores, -1).exp()", "uses F.log_softmax"), ("F.softmin(-scores, -1)", "uses F.softmin"),
+    ("torch.special.softmax(scores, -1)", "uses torch.special.softmax"), ("scores.softmax(-1)", "uses .softmax"),
+    ("(scores - scores.max()).log_softmax(-1).exp()", "uses .log_softmax"),
+    ("torch.Tensor.softmax(scores, -1)", "uses torch.Tensor.softmax"),
+    ("getattr(F, 'softmax')(scores, -1)", "uses F.softmax")])
+def test_softmax_is_to_be_made_of_exponentials(expression, words):
+    """The call that the exercise takes apart, as a function, a module or a method, passes for an answer to it."""
+    cell = f"def softmax(scores):\n    return {expression}"
+    assert flags(cell, exercise="softmax") == (words,)
+    assert flags(cell.replace("softmax(scores):", "dot_product_attention(scores):"), "dot_product_attention(x)",
+                 exercise="dot_product_attention") == ()
+
+
+def test_a_softmax_of_one_s_own_is_not_flagged():
+    """A name, a comparison in another cell, or a helper of that name."""
+    own = "def softmax(scores):\n    e = (scores - scores.amax(-1, True)).exp()\n    return e / e.sum(-1, True)"
+    compared = "assert torch.allclose(softmax(x), torch.softmax(x, -1)) and torch.allclose(softmax(x), x.softmax(-1))"
+    assert flags(own, compared, "check(softmax)", exercise="softmax") == ()
+    assert flags(own, "weights = softmax\ncheck(weights, 'softmax')", exercise="softmax") == ()
+
+
 def test_each_exercise_answers_for_its_own_code():
     """One shortcut makes every answer of the student a suspect."""
     found = scan([answer(f"F.{SDPA}"), "def causal_mask(T):\n    return torch.ones(T, T).tril().bool()"],
@@ -179,7 +203,8 @@ GIVE_AWAY = {(name, "built-in") for name in (
     "attention_query_matrix", "cross_attention", "self_attention", "MultiHeadAttention", "causal_mask", SDPA,
     "layer_norm", "EncoderLayer", "DecoderLayer", "attention_on_graph", "rms_norm", "grouped_query_attention")} | {
     (SDPA, "built-in with a head axis"), ("mean_pool", "attention with even weights"),
-    ("grouped_query_attention", "built-in, repeated")}
+    ("grouped_query_attention", "built-in, repeated"), ("softmax", "built-in"), ("softmax", "built-in method"),
+    ("softmax", "built-in, with logarithms")}
 TREES = {f"tests.right_answers.{name}": ast.parse(inspect.getsource(sys.modules[f"tests.right_answers.{name}"]))
          for name in {a.__module__.rsplit(".", 1)[1] for styles in RIGHT_ANSWERS.values() for a in styles.values()}}
 

@@ -15,6 +15,7 @@ from course_lib import check
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.exercise import questions
+from course_lib.classifier import EncoderClassifier
 from course_lib.language_model import LanguageModel
 from course_lib.llama import Llama
 from course_lib.staff.bench.measure import operations
@@ -33,6 +34,7 @@ IMAGES = torch.randn(2, 1, 16, 16, generator=torch.Generator().manual_seed(0))
 # Each model, what it is called with, and how many attentions are in it.
 MODELS = {
     "encoder layer": (lambda: EncoderLayer(64, 4, 128), (VECTORS,), 1),
+    "classifier": (lambda: EncoderClassifier(50, 64, 4, 128, 2, 3), (PADDED,), 2),
     "Transformer": (lambda: Transformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
     "long Transformer": (lambda: LongTransformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
     "language model": (lambda: LanguageModel(50, 64, 4, 128, 2), (IDS,), 2),

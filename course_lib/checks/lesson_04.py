@@ -1,11 +1,86 @@
-"""Lesson 04, versions 1 and 2: both judged by torch's own attention, with and without its scale."""
+"""Lesson 04, softmax and versions 1 and 2: judged by torch's own, the attention with and without its scale."""
 
 import torch
 import torch.nn.functional as F
 
 from course_lib import attention, black_box_tests
+from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
+
+# --- softmax ----------------------------------------------------------------------------------------------------
+
+INF = float("inf")
+
+
+def torch_softmax(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+def make_scores(generator, *size):
+    return (2 * torch.randn(size, generator=generator),)
+
+
+def some_minus_infinity(generator):
+    """Gradients where a score is -inf, which must be zero there and not NaN."""
+    scores, = make_scores(generator, 3, 5)
+    scores[0, 1] = scores[2, 0] = scores[2, 3] = -INF
+    return [Call((scores,), "gradients where some scores are -inf", gradients=True)]
+
+
+def rows_sum_to_one(output, generator):
+    scores, = make_scores(generator, 4, 5)
+    return torch.allclose(output(scores).sum(-1), torch.ones(4), atol=1e-4)
+
+
+def a_constant_changes_nothing(output, generator):
+    scores, = make_scores(generator, 4, 5)
+    return torch.allclose(output(scores + 3), output(scores), atol=1e-4)
+
+
+def rows_are_apart(output, generator):
+    scores, = make_scores(generator, 4, 5)
+    other = torch.cat([scores[:1], 2 * scores[1:] + 1])
+    return torch.allclose(output(scores)[0], output(other)[0], atol=1e-4)
+
+
+def more_score_more_weight(output, generator):
+    scores, = make_scores(generator, 4, 5)
+    return torch.equal(output(scores).argsort(-1), scores.argsort(-1))
+
+
+SOFTMAX = Exercise(
+    name="softmax",
+    lesson="04",
+    asked="exp(scores) divided by its sum over the last axis, without overflow for large scores: shape (..., N), like "
+    "scores.",
+    verified=attention.softmax,
+    oracle=torch_softmax,
+    examples=(
+        (torch.tensor([2.0, 1.0, 0.0]),),
+        (torch.tensor([[2.0, 1.0, 0.0], [0.0, -1.0, 3.0]]),),
+        (torch.tensor([2.0, -INF, 0.0]),),
+    ),
+    sizes=((2, 3, 5), (4, 7), (5,), (2, 5, 3, 4), (3, 3), (4, 4, 4), (1, 4), (3, 1), (1, 1), (1,)),
+    square_size=(2, 3, 4),
+    make=make_scores,
+    extremes=(
+        (torch.tensor([60.0, 59.0, 0.0]),),
+        (torch.tensor([100.0, 99.0, 0.0]),),
+        (torch.tensor([-10000.0, -10001.0, -9990.0]),),
+        (torch.tensor([[10000.0, 9999.0, 0.0], [-10000.0, -9999.0, -9999.0]]),),
+        (torch.tensor([[10000.0, -10000.0, 9998.0], [-INF, -10000.0, -10001.0]]),),
+    ),
+    calls=some_minus_infinity,
+    properties=(
+        ("A row does not sum to one.", rows_sum_to_one),
+        ("A row of scores changes the weights of another row.", rows_are_apart),
+        ("The same number added to all scores changes the weights.", a_constant_changes_nothing),
+        ("A larger score does not get a larger weight.", more_score_more_weight),
+    ),
+)
+
+# --- versions 1 and 2 -------------------------------------------------------------------------------------------
 
 
 def torch_attention(query, inputs, scale):
@@ -128,6 +203,7 @@ INNOCENT = {one_at_a_time, scales_both, version_2}
 
 
 EXERCISES = (
+    SOFTMAX,
     Exercise(
         name="dot_product_attention",
         asked="the dot product of every input with the query, softmax over the N scores, and with these weights the "

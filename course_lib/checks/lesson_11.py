@@ -10,9 +10,9 @@ from torch import nn
 
 from course_lib import decoding, targets, transformer
 from course_lib.checks.engine.asking import Call
-from course_lib.checks.engine.circumstances import TINY, dropout_factor, random_mask, tiny_dropout
+from course_lib.checks.engine.circumstances import TINY, padded_ids, random_mask, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
-from course_lib.checks.engine.oracles import encoder_layer
+from course_lib.checks.engine.oracles import embedded, encoder_layers
 
 
 def past(T):
@@ -151,35 +151,17 @@ def torch_transformer(w, build, src, tgt):
     """torch's layers, one after the other; embeddings, positions and masks by loops."""
     d_model, num_heads, d_ff, num_layers, dropout, pad_id = (*build[2:], 0.0, 0)[:6]
     size = d_model, num_heads, d_ff, dropout
-
-    def embedded(ids, table):
-        where = torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (j // 2 * 2 / d_model))
-                               for j in range(d_model)] for t in range(ids.shape[1])], dtype=table.dtype)
-        return (F.embedding(ids, table) * math.sqrt(d_model) + where) * dropout_factor(dropout)
-
-    def layer(side, i):
-        return {name.removeprefix(f"{side}.{i}."): v for name, v in w.items() if name.startswith(f"{side}.{i}.")}
-
     src_mask, tgt_mask = (src != pad_id)[:, None], (tgt != pad_id)[:, None] & past(tgt.shape[1])
-    memory, x = embedded(src, w["src_embed.weight"]), embedded(tgt, w["tgt_embed.weight"])
+    memory = encoder_layers(w, "encoder", num_layers, size, embedded(src, w["src_embed.weight"], dropout), src_mask)
+    x = embedded(tgt, w["tgt_embed.weight"], dropout)
     for i in range(num_layers):
-        memory = encoder_layer(layer("encoder", i), size, memory, src_mask)
-    for i in range(num_layers):
-        x = torch_decoder_layer(layer("decoder", i), size, x, memory, tgt_mask, src_mask)
+        own = {name.removeprefix(f"decoder.{i}."): v for name, v in w.items() if name.startswith(f"decoder.{i}.")}
+        x = torch_decoder_layer(own, size, x, memory, tgt_mask, src_mask)
     return F.linear(x, w["out.weight"], w["out.bias"])
 
 
-def some_ids(generator, B, T, vocab, pad_id=0, shortest=1):
-    """Random token numbers; sentence b is real up to a length of its own and padding after that."""
-    ids = torch.randint(1, vocab, (B, T), generator=generator)
-    ids = torch.where(ids == pad_id, torch.zeros(()).long(), ids) if pad_id else ids
-    lengths = torch.randint(min(shortest, T), T + 1, (B, 1), generator=generator)
-    lengths[0] = max(1, T - 1)
-    return ids.masked_fill(torch.arange(T) >= lengths, pad_id)
-
-
 def make_transformer(generator, B, Ts, Tt, src_vocab, tgt_vocab, H, d_head, d_ff, layers, pad_id=0):
-    return some_ids(generator, B, Ts, src_vocab, pad_id), some_ids(generator, B, Tt, tgt_vocab, pad_id)
+    return padded_ids(generator, B, Ts, src_vocab, pad_id), padded_ids(generator, B, Tt, tgt_vocab, pad_id)
 
 
 def build_transformer(B, Ts, Tt, src_vocab, tgt_vocab, H, d_head, d_ff, layers, pad_id=0):
@@ -198,7 +180,7 @@ def more_transformers(generator):
     """A source of padding alone, padding in front and between, long sentences, and dropout: at 1.0 in train mode no
     word is left."""
     weights = random_weights(transformer.Transformer(7, 6, 8, 2, 5, 2), generator)
-    src, tgt = some_ids(generator, 3, 4, 7), some_ids(generator, 3, 5, 6)
+    src, tgt = padded_ids(generator, 3, 4, 7), padded_ids(generator, 3, 5, 6)
     nothing = torch.cat([src[:2], torch.zeros(1, 4, dtype=torch.int64)])
     model = dict(build=(7, 6, 8, 2, 5, 2), weights=weights)
     shallow = dict(build=(7, 6, 8, 2, 5, 1), weights={n: w for n, w in weights.items() if "coder.1." not in n})
@@ -206,7 +188,8 @@ def more_transformers(generator):
         Call((nothing, tgt), "a source of padding alone", **model),
         Call((torch.tensor([[0, 2, 0, 3, 4], [2, 0, 0, 3, 1]]), torch.tensor([[1, 0, 4, 3], [2, 5, 0, 1]])),
              "padding in front of words and between them", **model),
-        Call((some_ids(generator, 1, 130, 7), some_ids(generator, 1, 70, 6)), "a long source and target", **shallow),
+        Call((padded_ids(generator, 1, 130, 7), padded_ids(generator, 1, 70, 6)), "a long source and target",
+             **shallow),
         Call((src, tgt), "dropout 0.5 in eval mode", **(shallow | dict(build=(*shallow["build"], 0.5)))),
         tiny_dropout(src[:, :1], tgt[:, :1], **shallow),  # position 0 is exact in any precision
         Call((src[:1, :2], tgt[:1, :2]), "dropout 1.0 in train mode", train=True,
@@ -280,7 +263,7 @@ def loss_by_loop(logits, targets, pad_id=0):
 
 
 def make_loss(generator, B, T, V, pad_id=None):
-    targets = some_ids(generator, B, T, V, pad_id or 0)
+    targets = padded_ids(generator, B, T, V, pad_id or 0)
     logits = 2 * torch.randn(B, T, V, generator=generator)
     return (logits, targets) if pad_id is None else (logits, targets, pad_id)
 

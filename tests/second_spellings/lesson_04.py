@@ -5,6 +5,103 @@ import math
 import torch
 import torch.nn.functional as F
 
+# ---- softmax ----
+
+
+def shares(powers):
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def powers_as_they_are(scores):
+    p = math.e ** scores
+    return torch.einsum("...n,...->...n", p, 1 / p.sum(-1))
+
+
+def largest_of_all_taken_off(scores):
+    p = (scores - torch.amax(scores)).exp()
+    return torch.div(p, torch.sum(p, -1, True))
+
+
+def smallest_taken_off(scores):
+    return shares((scores - scores.min(-1, keepdim=True)[0]).exp())
+
+
+def centred(scores):
+    return shares((scores - scores.mean(-1)[..., None]).exp())
+
+
+def up_to_eighty(scores):
+    return shares(torch.minimum(scores, torch.full_like(scores, 80.0)).exp())
+
+
+def one_sum_for_all(scores):
+    p = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    total = 0
+    for value in p.flatten():
+        total = total + value
+    return p / total
+
+
+def torch_along_the_first_axis(scores):
+    return F.softmax(scores, dim=0)
+
+
+def torch_along_axis_one(scores):
+    return scores.softmax(1)
+
+
+def torch_down_the_columns(scores):
+    return F.softmax(scores.mT, dim=-1).mT
+
+
+def sums_without_their_axis(scores):
+    p = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    return torch.div(p, torch.sum(p, -1))
+
+
+def nothing_keeps_its_axis(scores):
+    p = torch.exp(scores - torch.max(scores, -1)[0])
+    return p / torch.sum(p, -1)
+
+
+def one_at_the_top(scores):
+    p = torch.exp(scores.double() - scores.double().max(-1, keepdim=True)[0])
+    return (p / p.max(-1, keepdim=True)[0]).to(scores.dtype)
+
+
+def torch_to_the_power_of_ten(scores):
+    return torch.softmax(scores * math.log(10), dim=-1)
+
+
+def softmin(scores):
+    return F.softmin(scores, dim=-1)
+
+
+def sigmoids(scores):
+    return torch.sigmoid(scores)
+
+
+def log_probabilities(scores):
+    return F.log_softmax(scores, -1)
+
+
+def probabilities_of_probabilities(scores):
+    return F.softmax(F.softmax(scores, -1), -1)
+
+
+def tempered(scores):
+    return F.softmax(scores / math.sqrt(scores.size(-1)), -1)
+
+
+def shares_of_the_scores(scores):
+    return torch.stack([row / sum(row) for row in scores.reshape(-1, scores.shape[-1])]).reshape(scores.shape)
+
+
+def hardly_more_than_the_sum(scores):
+    p = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    return p / p.sum(-1, keepdim=True).add(1e-8)
+
+
 # ---- version 1 ----
 
 
@@ -313,6 +410,28 @@ def asserts_closeness(attend):
 
 
 SPELLINGS = {
+    "softmax": {
+        "overflows": powers_as_they_are,
+        "one-maximum-for-all-rows": largest_of_all_taken_off,
+        "minimum-taken-off": smallest_taken_off,
+        "mean-taken-off": centred,
+        "clamped": up_to_eighty,
+        "sum-over-everything": one_sum_for_all,
+        "first-axis": torch_along_the_first_axis,
+        "second-axis": torch_along_axis_one,
+        "last-but-one-axis": torch_down_the_columns,
+        "sum-loses-its-axis": sums_without_their_axis,
+        "both-lose-their-axes": nothing_keeps_its_axis,
+        "not-divided": one_at_the_top,
+        "another-base": torch_to_the_power_of_ten,
+        "smallest-gets-most": softmin,
+        "each-by-itself": sigmoids,
+        "log-of-the-weights": log_probabilities,
+        "softmax-twice": probabilities_of_probabilities,
+        "scaled": tempered,
+        "no-exponential": shares_of_the_scores,
+        "a-small-number-added": hardly_more_than_the_sum,
+    },
     "dot_product_attention": {
         "scaled": torch_attention_with_its_scale,
         "cosine": cosine_similarity_of_each_input,

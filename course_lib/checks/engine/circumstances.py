@@ -1,4 +1,4 @@
-"""What the questions of several lessons are made of: masks, and dropout that can be told without chance."""
+"""What the questions of several lessons are made of: masks, texts, and dropout that can be told without chance."""
 
 import torch
 
@@ -12,6 +12,15 @@ def random_mask(generator, *shape):
     order = torch.rand(shape, generator=generator).argsort(-1)
     allowed = torch.randint(1, max(2, shape[-1]), (*shape[:-1], 1), generator=generator)
     return order < allowed
+
+
+def padded_ids(generator, B, T, vocab, pad_id=0):
+    """Random token numbers; sentence b is real up to a length of its own and padding after that."""
+    ids = torch.randint(1, vocab, (B, T), generator=generator)
+    ids = torch.where(ids == pad_id, torch.zeros(()).long(), ids) if pad_id else ids
+    lengths = torch.randint(1, T + 1, (B, 1), generator=generator)
+    lengths[0] = max(1, T - 1)
+    return ids.masked_fill(torch.arange(T) >= lengths, pad_id)
 
 
 def dropout_factor(dropout=0.0):

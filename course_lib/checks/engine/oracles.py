@@ -1,9 +1,12 @@
 """Torch's own layers, as the truth that several lessons judge by."""
 
+import math
+
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from course_lib.checks.engine.circumstances import TINY
+from course_lib.checks.engine.circumstances import TINY, dropout_factor
 
 
 def encoder_layer(w, build, x, mask=None):
@@ -25,3 +28,19 @@ def encoder_layer(w, build, x, mask=None):
         theirs |= {f"linear{i}.{of}": w[f"ff.linear{i}.{of}"] for i in (1, 2)}
         theirs |= {f"norm{i}.{of}": w[f"norm{i}.{of}"] for i in (1, 2)}
     return torch.func.functional_call(layer, theirs, (x, hidden)) * known
+
+
+def encoder_layers(w, at, num_layers, build, x, mask=None):
+    """Several of them, one after the other; their weights begin with `at`, as in "layers.0.norm1.bias"."""
+    for i in range(num_layers):
+        own = f"{at}.{i}."
+        x = encoder_layer({name.removeprefix(own): v for name, v in w.items() if name.startswith(own)}, build, x, mask)
+    return x
+
+
+def embedded(ids, table, dropout=0.0):
+    """Embeddings times the root of their width, plus sines and cosines one by one, then dropout."""
+    d_model = table.shape[1]
+    where = torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (j // 2 * 2 / d_model))
+                           for j in range(d_model)] for t in range(ids.shape[1])], dtype=table.dtype)
+    return (F.embedding(ids, table) * math.sqrt(d_model) + where) * dropout_factor(dropout)

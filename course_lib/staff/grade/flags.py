@@ -19,7 +19,8 @@ from course_lib.staff.grade.bindings import (
 SDPA = re.compile(r"_?scaled_dot_product_\w*attention\w*|flex_attention")
 WHOLE = re.compile(r"MultiheadAttention|_?(native_)?multi_head_attention(_forward)?"
                    r"|Transformer(Encoder|Decoder)?(Layer)?|_transformer_encoder_layer_fwd")
-ONLY = {"layer_norm": re.compile(r"(native_|fused_)?layer_norm|LayerNorm"), "rms_norm": re.compile(r"rms_norm|RMSNorm")}
+ONLY = {"softmax": re.compile(r"_?(log_|safe_|gumbel_)?softmax|(Log)?Softmax|[sS]oftmin"),
+        "layer_norm": re.compile(r"(native_|fused_)?layer_norm|LayerNorm"), "rms_norm": re.compile(r"rms_norm|RMSNorm")}
 # They are built on attention, which the lessons let torch compute from here on.
 ABOVE_ATTENTION = {"MultiHeadAttention", "SublayerConnection", "EncoderLayer", "DecoderLayer", "Transformer",
                    "LanguageModel", "ViT"}
@@ -235,6 +236,8 @@ class _Look(_Resolver):
         elif isinstance(node, ast.Attribute):
             if node.attr in INSIDES and not (node.attr == "verified" and self.is_result(node.value)):
                 self.words.append(f"reads .{node.attr}")
+            elif self.is_itself(node.attr) and not self.paths(node):  # a method, of an argument say
+                self.words.append(f"uses .{node.attr}")
             elif node.attr == "__class__" and isinstance(node.ctx, ast.Store):
                 self.words.append("changes .__class__")
         elif isinstance(node, ast.FunctionDef) and node.name in EQUAL_TO_ALL:
@@ -294,8 +297,12 @@ class _Look(_Resolver):
         """Does a function or class of torch give this exercise away?"""
         if self.exercise in TESTS_OF_CODE:
             return False
-        return bool(WHOLE.fullmatch(name) or self.exercise in ONLY and ONLY[self.exercise].fullmatch(name)
+        return bool(WHOLE.fullmatch(name) or self.is_itself(name)
                     or self.exercise not in ABOVE_ATTENTION and SDPA.fullmatch(name))
+
+    def is_itself(self, name):
+        """Is it this very exercise, as torch has it?"""
+        return self.exercise in ONLY and bool(ONLY[self.exercise].fullmatch(name))
 
 
 def _short(path):
