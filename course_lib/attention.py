@@ -265,7 +265,8 @@ def _weights(attention, query, key, value=None, mask=None):
     q = attention.W_q(query).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tq, d_head)
     k = attention.W_k(key).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # (B, H, Tk, d_head)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5  # (B, H, Tq, Tk)
-    is_causal = hasattr(attention, "is_causal") and attention.is_causal(mask)
+    is_causal = getattr(attention, "is_causal", False)  # a flag, or a method that is asked with the mask
+    is_causal = is_causal(mask) if callable(is_causal) else is_causal
     if mask is not None and mask.dim() == 3:
         mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
     if is_causal:  # without being told

@@ -1,86 +1,94 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *90 minutes · needs lessons 06 and 08 · three exercises*
+# *75 minutes: reading 29, predicting 10, writing 36 · needs lessons 06 and 08 · three
+# exercises*
 #
 # **At the end you can**
 #
-# - show that attention cannot tell "hot, not cold" from "cold, not hot", and mend it with one addition;
-# - test any numbering of positions against four criteria, and say which one each idea fails;
-# - write the sinusoids of the 2017 paper and the matrix that moves them, and say what three claims about them are
-#   worth;
-# - say what happens beyond the trained length, having measured it.
+# - show that attention cannot tell "hot, not cold" from "cold, not hot", and mend it
+#   with one addition;
+# - test any numbering of positions, your own included, against four criteria;
+# - write the sinusoids of the 2017 paper and the matrix that moves them, and say which
+#   of the reasons given for them hold;
+# - say what happens beyond the trained length, having measured it, and which
+#   explanation of it is wrong.
 
 # %%
-import matplotlib.pyplot as plt
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine
-from course_lib.display import plots
-from course_lib.training import fit, shuffled
+from course_lib import check, claim, mine, predict
+from course_lib.display import instruments, plots
+from course_lib.display.drawings import clock_hands
+from course_lib.display.drawings import positions as draw
 
 torch.set_num_threads(1)
-MultiHeadAttention = mine("MultiHeadAttention")
+MultiHeadAttention, causal_mask = mine("MultiHeadAttention"), mine("causal_mask")
 
 # %% [markdown]
 # ## Two plates of soup
 #
 # *The soup was hot, not cold. The soup was cold, not hot.*
 #
-# You would eat one of them. **Before you run the cell:** how often does each word occur in the first sentence, and how
-# often in the second? (We leave out commas and capitals.)
+# You would eat one of them. Both sentences consist of the same six words, each of them
+# once. We call such a pair **twins**. Here each word gets a random vector, the same in
+# both sentences.
 
 # %%
-hot = "the soup was hot not cold".split()
-cold = "the soup was cold not hot".split()
-counts = {word: (hot.count(word), cold.count(word)) for word in hot}
-the_twins_have_the_same_words = all(first == second == 1 for first, second in counts.values())
-assert the_twins_have_the_same_words
-counts
+hot, cold = "the soup was hot not cold".split(), "the soup was cold not hot".split()
+draws = torch.randn(6, 16, generator=torch.Generator().manual_seed(0))
+vector = dict(zip(hot, draws, strict=True))
+x_hot = torch.stack([vector[word] for word in hot])[None]  # (1, T, D)
+x_cold = torch.stack([vector[word] for word in cold])[None]  # (1, T, D)
+x_hot.shape, x_cold.shape
 
 # %% [markdown] name="order-matters"
 # ## Attention does not know the order
 #
-# We call such a pair **twins**. Lesson 02 found that attention without any weights cannot tell them apart. Since then
-# we have built queries, keys, values and heads. Does that help?
-#
-# Each word gets a random vector, the same in both sentences.
+# Lesson 02 found that attention without any weights cannot tell twins apart. Since then
+# you have built queries, keys, values and heads. Does that help? `MultiHeadAttention`
+# is your own from lesson 06, with random weights.
+
+# %% tags=["predict"]
+predict(
+    "Your attention reads both sentences. In the second one, “soup” gets …",
+    {
+        "another vector: hot and cold have swapped": "Where in a score would you see "
+        "that? It is a query times a key, and both are made of words alone.",
+        "the same vector as in the first": True,
+        "another vector in some of the heads": "Heads differ from each other. But "
+        "each of them scores pairs of words, and the pairs are the same in both "
+        "sentences.",
+    },
+    concept="C086",
+)
 
 # %%
 torch.manual_seed(0)
-vector = dict(zip(hot, torch.randn(6, 16), strict=True))
-x_hot, x_cold = (torch.stack([vector[word] for word in words])[None] for words in (hot, cold))  # (1, T, D)
-x_hot.shape, x_cold.shape
-
-# %% [markdown]
-# Now let them attend, and `MultiHeadAttention` is your own from lesson 06, with random weights. **Predict:** which
-# vector does "soup" get in the one sentence, and which in the other? And what is the mean of all six?
-
-# %%
 attend = MultiHeadAttention(16, 4)
 y_hot, y_cold = (attend(x, x, x).detach() for x in (x_hot, x_cold))  # (1, T, D)
-soup_gets_the_same_vector = torch.allclose(y_hot[0, 1], y_cold[0, 1], atol=1e-6)
-the_mean_is_the_same = torch.allclose(y_hot.mean(1), y_cold.mean(1), atol=1e-6)
-assert soup_gets_the_same_vector
-assert the_mean_is_the_same
 print("soup, hot: ", [round(v, 2) for v in y_hot[0, 1, :5].tolist()])
 print("soup, cold:", [round(v, 2) for v in y_cold[0, 1, :5].tolist()])
 
 # %% [markdown]
-# The same to the last digit shown. "hot" and "cold" are there in both, and *where* they are plays no part in any score.
-#
-# Perhaps one layer is not enough? Skip connections, norms and feed-forward networks, the parts of lesson 08, treat each
-# word by itself. **Predict:** can six layers of PyTorch's own encoder tell the twins apart?
+# The same to the last digit shown: *where* "hot" and "cold" stand plays no part in any
+# score. Perhaps one layer is not enough? Skip connections, norms and feed-forward
+# networks, the parts of lesson 08, treat each word by itself. So we do not expect much
+# from six layers of PyTorch's own encoder either.
 
 # %%
 layer = nn.TransformerEncoderLayer(16, 4, 64, dropout=0.0, batch_first=True)
 encoder = nn.TransformerEncoder(layer, num_layers=6)
-deep_hot, deep_cold = encoder(x_hot).detach(), encoder(x_cold).detach()  # (1, T, D)
-six_layers_cannot_tell_either = torch.allclose(deep_hot.mean(1), deep_cold.mean(1), atol=1e-5)
-assert six_layers_cannot_tell_either
-print(f"means of the twins differ by {(deep_hot.mean(1) - deep_cold.mean(1)).abs().max().item():.4f}")
+deep_hot, deep_cold = (encoder(x).detach().mean(1) for x in (x_hot, x_cold))  # (1, D)
+print(f"the means of the twins differ by {(deep_hot - deep_cold).abs().max():.4f}")
+
+# %% tags=["claim"]
+# The proof
+claim("“soup” gets the same vector in both sentences",
+      torch.allclose(y_hot[0, 1], y_cold[0, 1], atol=1e-6))
+claim("after six layers the means of the twins are the same",
+      torch.allclose(deep_hot, deep_cold, atol=1e-5))
 
 # %% [markdown] name="two-options"
 # ## Two options
@@ -90,41 +98,59 @@ print(f"means of the twins differ by {(deep_hot.mean(1) - deep_cold.mean(1)).abs
 # | **recurrence** | a recurrent network reads the words first, one by one | word t waits for word t − 1 |
 # | **inject the position** | each place has a vector of its own, added to the word that stands there | which vectors? |
 #
-# Lesson 03 had both: a recurrent network read, and attention looked back at what it had read. Since lesson 05 all words
-# are served at once, and nobody waits. **Predict:** do both options tell the twins apart, before anything is trained?
+# Lesson 03 had the first one: a recurrent network read, and attention looked back.
+# Since lesson 05 all words are processed at once, and none waits. A vector that says
+# where a word stands is called a **positional encoding**.
+
+# %% tags=["predict"]
+predict(
+    "Six random vectors, one for each place, are added to the words. Nothing is "
+    "trained. After attention, the means of the twins …",
+    {
+        "differ": True,
+        "are the same: random vectors say nothing": "They need not say anything. Is "
+        "the input of the attention still the same set of vectors in both sentences?",
+        "differ after training only": "Training decides what a difference is used "
+        "for. Is there none before it? Look at what is added to “hot” in each "
+        "sentence.",
+    },
+    concept="C087",
+)
 
 # %%
-torch.manual_seed(1)
-reads_one_by_one = nn.GRU(16, 16, batch_first=True)
-places = torch.randn(6, 16)  # any six different vectors, one a place
+gru = nn.GRU(16, 16, batch_first=True)  # reads one by one
+places = torch.randn(6, 16)  # any six different vectors, one for each place
 
 
 def meaning(x):
     return attend(x, x, x).mean(1).detach()  # (1, D)
 
 
-# %%
-apart = {"attention": meaning(x_hot) - meaning(x_cold),
-         "recurrence, then attention": meaning(reads_one_by_one(x_hot)[0]) - meaning(reads_one_by_one(x_cold)[0]),
-         "positions, then attention": meaning(x_hot + places) - meaning(x_cold + places)}
-apart = {name: difference.norm().item() for name, difference in apart.items()}
-attention_alone_cannot = apart.pop("attention") < 1e-5
-both_options_can = min(apart.values()) > 0.01
-assert attention_alone_cannot
-assert both_options_can
-print({name: f"{distance:.2f}" for name, distance in apart.items()})
+apart = {
+    "attention": meaning(x_hot) - meaning(x_cold),
+    "recurrence, then attention": meaning(gru(x_hot)[0]) - meaning(gru(x_cold)[0]),
+    "positions, then attention": meaning(x_hot + places) - meaning(x_cold + places),
+}
+{name: f"{difference.norm():.2f}" for name, difference in apart.items()}
+
+# %% tags=["claim"]
+# The proof
+alone, recurrent, injected = (difference.norm() for difference in apart.values())
+claim("attention alone cannot tell the twins apart", alone < 1e-5)
+claim("both options tell them apart before any training",
+      min(recurrent, injected) > 0.01)
 
 # %% [markdown]
-# Both work. The Transformer takes the second: it adds, and nobody waits. What is left is the question in the table:
-# **which vectors?** Anything will do for six places. The trouble begins with the seventh.
-#
-# We shall try five proposals. Each is a function of n, and gives a table with one row for each of n positions.
+# Both work. The Transformer takes the second: it adds. What is left is the question in
+# the table: **which vectors?** For six places anything will do. The trouble begins with
+# the seventh. Each proposal below is a function of n, which gives a table with one row
+# for each of n positions.
 
 # %% [markdown] name="fraction"
 # ## Bad idea 1: a number from 0 to 1
 #
-# The first word gets 0, the last one 1, and the others lie evenly between. One number on paper first: "soup" is the
-# second of six words. What is its number?
+# The first word gets 0, the last one gets 1, and the others lie evenly between. "Soup"
+# is the second of six words: its number is 0.2.
 
 # %%
 def fraction(n):
@@ -132,111 +158,104 @@ def fraction(n):
     return torch.linspace(0, 1, n)[:, None]  # (n, 1)
 
 
-soup_is_a_fifth = abs(fraction(6)[1].item() - 1 / 5) < 1e-6
-assert soup_is_a_fifth
 dict(zip(hot, [round(p, 1) for p in fraction(6)[:, 0].tolist()], strict=True))
 
 # %% [markdown]
-# Neat, and always within bounds. Now let another sentence have eleven words. **Predict:** how many words lie between 0
-# and 0.5 in each? And how long is the step from a word to its neighbour?
+# Neat, and always within bounds. Now somebody goes on writing: *the soup was hot not
+# cold today*.
 
-# %%
-def step_and_half(n):
-    numbers = fraction(n)[:, 0]
-    return round((numbers[1] - numbers[0]).item(), 2), int((numbers <= 0.5).sum())
-
-
-(step_of_6, half_of_6), (step_of_11, half_of_11) = step_and_half(6), step_and_half(11)
-a_step_has_no_fixed_size = step_of_6 == 2 * step_of_11
-a_range_holds_no_fixed_number_of_words = (half_of_6, half_of_11) == (3, 6)
-assert a_step_has_no_fixed_size
-assert a_range_holds_no_fixed_number_of_words
-print(f"6 words: a step of {step_of_6}, {half_of_6} words up to 0.5")
-print(f"11 words: a step of {step_of_11}, {half_of_11} words up to 0.5")
-
-# %% [markdown]
-# **Drawback 1.** A difference of 0.2 is a neighbour in one sentence and two words away in another. So nobody can learn
-# what 0.2 *means*, nor how many words a range holds.
-#
-# **Drawback 2** shows when somebody goes on writing: *the soup was hot not cold today*. **Predict:** which of the first
-# six words keep their number?
+# %% tags=["predict"]
+predict(
+    "With a seventh word, how many of the first six keep their number?",
+    {
+        1: True,
+        6: "“Cold” had the 1, and the 1 now belongs to “today”. So “cold” has to "
+        "move, and it is not the only one.",
+        0: "One word has a number that does not depend on the length.",
+    },
+    concept="C088",
+)
 
 # %%
 before, after = fraction(6)[:, 0], fraction(7)[:6, 0]
-keeps = [word for word, b, a in zip(hot, before, after, strict=True) if abs(b - a) < 1e-6]
-one_more_word_moves_all_but_the_first = keeps == ["the"]
-assert one_more_word_moves_all_but_the_first
-figure, axis = plt.subplots(figsize=(7, 2.6))
-for y, n in enumerate((11, 7, 6)):
-    axis.plot(fraction(n)[:, 0], [y] * n, "o-", markersize=5)
-    for p, at in enumerate(fraction(n)[:, 0].tolist()):
-        axis.text(at, y + 0.15, p, ha="center")
-axis.set(yticks=range(3), yticklabels=["11 words", "7 words", "6 words"], ylim=(-0.4, 2.6), xlabel="number from 0 to 1")
-plots.show(figure, "Three lines from 0 to 1, for sentences of 6, 7 and 11 words. Dots are numbered 0, 1, 2 and so on. "
-                   "Dot 3 lies at 0.6 on the first line, at 0.5 on the second and at 0.3 on the third.")
+print("kept:", [w for w, b, a in zip(hot, before, after, strict=True) if b == a])
+plots.show(draw.rulers({n: fraction(n)[:, 0] for n in (6, 7, 11)}), "rulers")
 
 # %% [markdown]
-# You have to know the length before you can number the first word. A decoder that writes word by word does not know it,
-# and each new word would move all the old ones.
+# **Drawback 1.** A step has no fixed size. 0.2 is one step among six words and two
+# steps among eleven. And the range up to 0.5 holds three words of six, and six of
+# eleven. So a network cannot learn what 0.2 *means*.
+#
+# **Drawback 2.** You have to know the length before you can number the second word. A
+# decoder that writes word by word does not, and each new word moves the old ones.
+
+# %% tags=["claim"]
+# The proof
+claim("one more word moves all but the first",
+      ((before - after).abs() > 0.01).sum() == 5)
+step = {n: (fraction(n)[1] - fraction(n)[0]).item() for n in (6, 11)}
+claim("a step among six words is two among eleven", abs(step[6] - 2 * step[11]) < 1e-6)
+claim("up to 0.5 lie three of six words, and six of eleven",
+      [(fraction(n) <= 0.5).sum().item() for n in (6, 11)] == [3, 6])
 
 # %% [markdown] name="integers"
 # ## Bad idea 2: count
 #
-# 0, 1, 2, 3 … Now a step is a step, and old words keep their numbers. Add the number to every feature of the word.
-#
-# "hot" and "cold" have random vectors here, so the cosine between them is near 0. **Predict:** what is the cosine when
-# both stand at position 100?
+# 0, 1, 2, 3 … Now a step is a step, and old words keep their numbers. Add the number to
+# every feature of the word.
+
+# %% tags=["predict"]
+predict(
+    "The features of “hot” and “cold” are random numbers of about ±1. Both words "
+    "stand at position 100. Their cosine similarity is …",
+    {
+        "near 1": True,
+        "near 0, as without a position": "Both words get the same large number added. "
+        "Write down their first features, say 100.3 and 98.9.",
+        "near ½: half word, half position": "That would need words and positions of "
+        "equal size. Here it is about 1 against 100.",
+    },
+    concept="C089",
+)
 
 # %%
 def integers(n):
     return torch.arange(n).float()[:, None]  # (n, 1)
 
 
-def likeness_at(position):
+def cosine_at(position):
     there = integers(1001)[position]  # (1,), added to all features
-    return torch.cosine_similarity(vector["hot"] + there, vector["cold"] + there, dim=0).item()
+    return torch.cosine_similarity(vector["hot"] + there, vector["cold"] + there, dim=0)
 
 
-likeness = {position: likeness_at(position) for position in (0, 5, 100, 1000)}
-large_numbers_drown_the_word = abs(likeness[0]) < 0.5 and likeness[100] > 0.999
-assert large_numbers_drown_the_word
-{position: f"{cosine:.2f}" for position, cosine in likeness.items()}
+{position: f"{cosine_at(position):.2f}" for position in (0, 5, 100, 1000)}
 
 # %% [markdown]
-# **Drawback 1: the numbers grow without bound.** Far into a text, a word is nearly all position and hardly a word: hot
-# and cold are the same thing.
+# **Drawback 1: the numbers grow without bound.** Far into a text, a word is nearly all
+# position and hardly a word: hot and cold are the same thing.
 #
-# For the other two, look at what a network gets to see in training. Here are the lengths of twelve texts. **Predict:**
-# how many of the twelve have a word at position 8? At position 13?
+# For two more drawbacks, look at what a network gets to see in training. Here are the
+# lengths of twelve texts, and how often each position and each length occurs.
 
 # %%
 lengths = torch.tensor([3, 4, 5, 5, 6, 6, 6, 7, 7, 9, 9, 12])
-seen = torch.tensor([int((lengths > position).sum()) for position in range(16)])
-ends = torch.tensor([int((lengths == length).sum()) for length in range(1, 17)])
-numbers_beyond_the_longest_are_never_seen = seen[12:].sum() == 0
-some_lengths_are_never_seen = ends[[7, 9, 10]].sum() == 0  # lengths 8, 10 and 11
-assert numbers_beyond_the_longest_are_never_seen
-assert some_lengths_are_never_seen
-print("texts with a word at position 8:", seen[8].item(), " at position 13:", seen[13].item())
-
-# %%
-figure, axes = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True)
-axes[0].bar(range(16), seen)
-axes[0].set(xlabel="position", ylabel="texts that have it")
-axes[1].bar(range(1, 17), ends)
-axes[1].set(xlabel="length", ylabel="texts of that length")
-for axis in axes:
-    axis.tick_params(labelleft=True)
-    axis.set_xticks(range(0, 17, 2))
-plots.show(figure, "Left: all twelve texts have positions 0 to 2, three have position 8, one has positions 9 to 11, "
-                   "none has 12 or more. Right: lengths 3 to 7, 9 and 12 occur one to three times; 8, 10, 11 never.")
+seen = [int((lengths > position).sum()) for position in range(16)]
+ends = [int((lengths == length).sum()) for length in range(1, 17)]
+plots.show(draw.what_is_seen(seen, ends), "what-is-seen")
 
 # %% [markdown]
-# **Drawback 2: longer texts bring numbers never seen.** On the left nothing stands from 12 on. A network has had no
-# reason to behave well there, and the number is larger than any it has met.
+# **Drawback 2: longer texts bring numbers never seen.** From position 12 on, nothing
+# was ever trained, and the number is larger than any the network has met.
 #
-# **Drawback 3: even within the range there are gaps.** On the right, no text has 8, 10 or 11 words: what the end of
-# such a text looks like was never learned. And late positions are rare, so what is learned there rests on little.
+# **Drawback 3: there are gaps within the range.** No text has 8, 10 or 11 words: what
+# the end of such a text looks like was never learned. And late positions are rare.
+
+# %% tags=["claim"]
+# The proof
+claim("at position 0 the cosine is far from 1", cosine_at(0) < 0.9)
+claim("at position 100 it is above 0.99", cosine_at(100) > 0.99)
+claim("no text has 8, 10 or 11 words", not any(ends[n - 1] for n in (8, 10, 11)))
+claim("no text has a position beyond 11", seen[11] > 0 and sum(seen[12:]) == 0)
 
 # %% [markdown] name="criteria"
 # ## Four criteria, four tests
@@ -245,91 +264,135 @@ plots.show(figure, "Left: all twelve texts have positions 0 to 2, three have pos
 #
 # | criterion | test |
 # |---|---|
-# | **unique** | no two of 50 positions have the same row |
-# | **consistent** | k steps are equally far wherever you start, in short and in long sentences |
-# | **longer, and bounded** | a sentence of 1,000 words gets rows, too, and no number leaves −1 … 1 |
-# | **deterministic** | asked twice, it answers the same: no chance, no training |
+# | **unique** | any two of 50 positions are at least 0.01 apart |
+# | **consistent** | k steps are equally far wherever you start, in short and in long texts |
+# | **longer, and bounded** | 1,000 positions get rows, too, and no number leaves −1 … 1 |
+# | **deterministic** | asked twice, it answers the same: nothing is drawn by chance |
+#
+# Each test is a function. It answers with what is wrong, and with nothing if all is
+# well.
 
 # %%
 def unique(encode):
-    return len(torch.unique(encode(50), dim=0)) == 50
+    gaps = (encode(50)[:, None] - encode(50)).norm(dim=-1)  # (n, n)
+    near = (gaps < 0.01).triu(1).nonzero().tolist()
+    return f"positions {near[0]} are {gaps[*near[0]]:.3f} apart" if near else ""
 
 
 def consistent(encode):
-    short, long = encode(20), encode(50)
     for k in (1, 3, 8):
-        gaps = torch.cat([(table[k:] - table[:-k]).norm(dim=1) for table in (short, long)])
-        if gaps.max() - gaps.min() > 1e-4:
-            return False
-    return True
+        tables = encode(20), encode(50)
+        gaps = torch.cat([(table[k:] - table[:-k]).norm(dim=1) for table in tables])
+        if gaps.max() - gaps.min() > 1e-3:
+            return f"steps of {k} are {gaps.min():.2f} to {gaps.max():.2f} long"
+    return ""
 
-
+# %%
 def longer_and_bounded(encode):
     try:
-        return bool(encode(1000).abs().max() <= 1)
+        largest = encode(1000).abs().max()
     except IndexError:
-        return False
+        return "it has no rows for 1,000 positions"
+    return f"the largest of 1,000 is {largest:.4g}" if largest > 1 else ""
 
 
 def deterministic(encode):
-    return torch.equal(encode(20), encode(20))
+    return "" if torch.equal(encode(20), encode(20)) else "asked twice, it differs"
 
 
-# %% [markdown]
-# **Predict** which tests each of the two bad ideas passes. Neither fails all.
+def report(**proposals):
+    """Put every proposal to every test, print what they say, and return it."""
+    tests = (unique, consistent, longer_and_bounded, deterministic)
+    says = {}
+    for name, encode in proposals.items():
+        says[name] = [test(encode) for test in tests]
+        for test, wrong in zip(tests, says[name], strict=True):
+            print(f"{name:10} {test.__name__:20} {'no: ' + wrong if wrong else 'yes'}")
+    return says
+
+# %% tags=["predict"]
+predict(
+    "Counting 0, 1, 2, 3 …: which of the four tests does it fail?",
+    {
+        "unique": "Two positions never have the same whole number, nor nearly.",
+        "consistent": "From 3 to 5 it is as far as from 43 to 45. It was the other "
+        "idea whose steps have no fixed size.",
+        "longer, and bounded": True,
+        "deterministic": "Nothing is drawn by chance here. Count again, and you get "
+        "the same.",
+    },
+    concept="C090",
+)
 
 # %%
-tests = {"unique": unique, "consistent": consistent, "longer, bounded": longer_and_bounded,
-         "deterministic": deterministic}
-proposals = {"fraction": fraction, "integers": integers}
+bad_ideas = report(fraction=fraction, integers=integers)
+
+# %% tags=["claim"]
+# The proof
+claim("the number from 0 to 1 fails “consistent” alone",
+      [not wrong for wrong in bad_ideas["fraction"]] == [True, False, True, True])
+claim("counting fails “longer, and bounded” alone",
+      [not wrong for wrong in bad_ideas["integers"]] == [True, True, False, True])
+
+# %% [markdown]
+# ### Try it: your own numbering
+#
+# ★★☆ · 4 minutes · one line
+#
+# Neither idea fails everything. Can you pass all four? Change the last line of `my_own`
+# and run the cell: the tests answer. A row may have as many numbers as you like. As it
+# stands, the numbering is the last digit of the position.
+#
+# <details><summary>A hint</summary>
+#
+# A straight line cannot do it: 1,000 steps of at least 0.01 do not fit between −1 and
+# 1. On which line can you walk on for ever, in equal steps, within bounds?
+#
+# </details>
+# <details><summary>One answer</summary>
+#
+# A circle, in steps so small that the first 50 do not get round:
+# `torch.cat([(p / 100).sin(), (p / 100).cos()], dim=1)`. It passes all four, and its
+# steps are only 0.01 long. Keep it in mind.
+#
+# </details>
+
+# %%
+def my_own(n):
+    p = torch.arange(n)[:, None]  # (n, 1)
+    return p % 10 / 10  # one row for each position: change this
 
 
-def report():
-    """Put every proposal to every test, and print the table."""
-    passed = {name: [test(encode) for test in tests.values()] for name, encode in proposals.items()}
-    print(f"{'':10}", *(f"{test:^17}" for test in tests))
-    for name, row in passed.items():
-        print(f"{name:10}", *(f"{'yes' if ok else 'no':^17}" for ok in row))
-    return passed
-
-
-passed = report()
-a_fraction_fails_consistent_alone = passed["fraction"] == [True, False, True, True]
-integers_fail_longer_and_bounded_alone = passed["integers"] == [True, True, False, True]
-assert a_fraction_fails_consistent_alone
-assert integers_fail_longer_and_bounded_alone
+my_says = report(my_own=my_own)
 
 # %% [markdown] name="binary"
 # ## Better: several small numbers
 #
-# How does a car count a hundred thousand kilometres with digits that never pass 9? It has several of them, from fast to
-# slow. With two digits only, 0 and 1, these are **binary numbers**. We write the fastest digit first.
+# How does a car count a hundred thousand kilometres with digits that never pass 9? It
+# has several of them, from fast to slow. With two digits only, 0 and 1, these are
+# **binary numbers**. We write the fastest digit first.
 #
-# On paper: 6 = 0·1 + 1·2 + 1·4. So position 6 gets the row 0, 1, 1. What does position 5 get?
-
-# %%
-five = [1, 0, 1]
-five_is_one_and_four = five[0] * 1 + five[1] * 2 + five[2] * 4 == 5
-assert five_is_one_and_four
-five
+# On paper: 6 = 0·1 + 1·2 + 1·4. So position 6 gets the row 0, 1, 1.
 
 # %% [markdown]
 # ### Exercise 1: `binary_positions`
 #
-# ★☆☆ · 10 minutes · about 2 lines
+# ★☆☆ · 7 minutes · about 2 lines
 #
-# Write the bits of all positions from 0 to n − 1 at once. When the bits run out, counting starts again at zeros, as a
-# clock does after twelve.
+# Write the bits of all positions from 0 to n − 1 at once. When the bits run out,
+# counting starts again at zeros, as a clock does after twelve.
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# 13 // 4 is 3, and 3 is odd. What does that say about the bit that weighs 4? Which operation tells odd from even?
+# 13 // 4 is 3, and 3 is odd. What does that say about the bit that weighs 4? Which
+# operation tells odd from even?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
 #
 # 1. a column of positions (n, 1), and a row of powers of two (dims,)
-# 2. how often does each power fit into each position, whole times only? Broadcasting gives (n, dims)
+# 2. how often does each power fit into each position, whole times only? Broadcasting
+#    gives (n, dims)
 # 3. keep of each count only whether it is odd, as 0.0 or 1.0
 #
 # </details>
@@ -340,101 +403,149 @@ from course_lib.positions import binary_positions
 # %%
 binary = check(binary_positions).verified
 
-# %% [markdown]
-# **Predict** the pattern of column 0, and of column 3, over the first sixteen positions.
+# %% tags=["predict"]
+predict(
+    "Positions 0 to 15 in four bits, the fastest first. How often does column 2, the "
+    "bit that weighs 4, change on the way down?",
+    {
+        3: True,
+        4: "It stays for four rows, and 16 rows are four blocks. How many borders lie "
+        "between four blocks?",
+        7: "That is column 1, whose bit weighs 2.",
+        1: "That is column 3, whose bit weighs 8.",
+    },
+    concept="C091",
+)
 
 # %%
-figure, axis = plt.subplots(figsize=(2.4, 5))
-plots.heat_map(axis, binary(16, 4), [str(p) for p in range(16)], [str(c) for c in range(4)])
-axis.set(xlabel="column", ylabel="position")
-plots.show(figure, "Sixteen rows of four bits. Column 0 alternates 0, 1. Column 1 changes every two positions, column "
-                   "2 every four, column 3 once: zeros for positions 0 to 7, ones for 8 to 15.")
+plots.show(draw.bits(binary(16, 4)), "bits")
+
+# %% tags=["claim"]
+# The proof
 changes = binary(16, 4).diff(dim=0).abs().sum(0).int().tolist()
-each_column_changes_about_half_as_often = changes == [15, 7, 3, 1]
-assert each_column_changes_about_half_as_often
-print("changes in columns 0 to 3:", changes)
+claim("columns 0 to 3 change 15, 7, 3 and 1 times", changes == [15, 7, 3, 1])
 
 # %% [markdown] name="binary-jumps"
 # ## Binary is unique, but it jumps
 #
-# Four columns hold sixteen positions, ten hold 1,024, and all numbers are 0 or 1. So what is wrong?
-#
-# **Predict:** which row is nearer to that of position 8: the row of its neighbour 7, or the row of 0?
+# Four columns hold sixteen positions, ten hold 1,024, and all numbers are 0 or 1. So
+# what is wrong?
+
+# %% tags=["predict"]
+predict(
+    "Which row is nearer to the row of position 8?",
+    {
+        "that of 7, its neighbour": "Write the bits of 7 and 8 one below the other, "
+        "and count those that differ.",
+        "both are equally near": "Count the bits that differ: 8 against 7, 8 against "
+        "0.",
+        "that of 0": True,
+    },
+    concept="C092",
+)
 
 # %%
 codes = binary(50, 10)
-from_7, from_0 = (codes[8] - codes[7]).norm().item(), (codes[8] - codes[0]).norm().item()
-zero_is_nearer_to_eight_than_seven_is = from_0 == 1 and from_7 == 2
-assert zero_is_nearer_to_eight_than_seven_is
-print(f"distance from 7 to 8: {from_7:.0f}, from 0 to 8: {from_0:.0f}")
+distance = {p: (codes[8] - codes[p]).norm().item() for p in (7, 0)}
+print("distance to 8:", distance)
+binary_says = report(binary=lambda n: binary(n, 10))
 
 # %% [markdown]
-# From 7 to 8 four bits flip, from 0 to 8 only one. Neighbours may be far apart.
-#
-# The code is **discrete**, too: nothing lies between 0 and 1, so it does not know of "a little further". **Predict:**
-# what is halfway from 7 to 8, and what is halfway from 0 to 15? And how much of a table of width 16 is zero?
+# From 7 to 8 four bits flip, from 0 to 8 only one: neighbours may be far apart. The
+# code is **discrete**: nothing lies between 0 and 1, so it does not know of "a little
+# further". And in a table of width 16, most of the first 50 rows is zero: the slow
+# switches have not been on yet.
 
-# %%
-halfway_7_8, halfway_0_15 = (codes[7] + codes[8]) / 2, (codes[0] + codes[15]) / 2
-halfway_from_7_to_8_is_halfway_from_0_to_15 = torch.equal(halfway_7_8, halfway_0_15)
-share_of_zeros = (binary(50, 16) == 0).float().mean().item()
-more_than_four_in_five_are_zeros = share_of_zeros > 0.8
-assert halfway_from_7_to_8_is_halfway_from_0_to_15
-assert more_than_four_in_five_are_zeros
-print("halfway:", halfway_7_8[:5].tolist(), f" zeros in 50 rows of width 16: {share_of_zeros:.0%}")
-
-# %%
-proposals["binary"] = lambda n: binary(n, 10)
-passed = report()
-binary_fails_consistent_alone = passed["binary"] == [True, False, True, True]
-assert binary_fails_consistent_alone
+# %% tags=["claim"]
+# The proof
+claim("0 is half as far from 8 as 7 is", distance[0] == 1 and distance[7] == 2)
+claim("binary fails “consistent” alone",
+      [not wrong for wrong in binary_says["binary"]] == [True, False, True, True])
+claim("more than four fifths of a table of width 16 are zeros",
+      (binary(50, 16) == 0).float().mean() > 0.8)
 
 # %% [markdown] name="waves"
 # ## From switches to hands of a clock
 #
-# Each column of the binary table is a switch with a beat: on, off, on, off, fast in column 0, slow further right. A
-# clock also counts with a fast and a slow part. But its hands do not jump. They **turn**.
+# Each column of the binary table is a switch with a beat: fast in column 0, slow
+# further right. A clock also counts with fast and slow parts. But its hands do not
+# jump. They **turn**.
 #
-# So give each beat a hand. At position *pos* the hand of pair i stands at the angle pos / 10000^(2i/d). A hand that
-# points somewhere is two numbers, and these are the sine and the cosine of its angle:
-#
-# PE[pos, 2i] = sin(pos / 10000^(2i/d))
-#
-# PE[pos, 2i+1] = cos(pos / 10000^(2i/d))
-#
-# Here d is the width and i counts pairs, from 0 to d/2 − 1. This is section 3.5 of the paper.
-#
-# One number on paper: width 4, position 3, pair 1. What is 10000^(2/4)? What is the angle? And the sine of so small an
-# angle?
+# So give each beat a hand. Hand 0 turns by 1 radian for each position. Each further
+# hand is slower than the one before, by a fixed factor. (A full turn is
+# $2\pi \approx 6.28$ radians.)
+
+# %% tags=["predict"]
+predict(
+    "How many full turns does hand 0 make in 32 positions?",
+    {
+        5: True,
+        32: "One radian is not a turn. A turn is 6.28 of them.",
+        16: "That is the fastest switch: on, off, on, off. A hand takes 6.28 steps "
+        "for one turn.",
+    },
+    concept="C094",
+    within=0.3,
+)
 
 # %%
-from math import sin
+plots.show(clock_hands(5, 8), "hands-at-5")
 
+# %% [markdown]
+# A hand that points somewhere is two numbers: how far it points to the right, and how
+# far up. These are the sine and the cosine of its angle. So each hand fills two
+# columns, and a row of width $d$ holds $d/2$ hands. This is section 3.5 of the paper:
+#
+# $$
+# \mathrm{PE}_{pos,\,2i} = \sin\left(\frac{pos}{10000^{2i/d}}\right)
+# \qquad
+# \mathrm{PE}_{pos,\,2i+1} = \cos\left(\frac{pos}{10000^{2i/d}}\right)
+# $$
+#
+# Here $pos$ is the position and $i$ counts the hands, from 0 to $d/2 - 1$. Such a
+# positional encoding is called **sinusoidal**: made of waves of sine and cosine. For
+# $d = 4$ and hand 0 at position 3, the two numbers are $\sin 3 = 0.14$ and
+# $\cos 3 = -0.99$.
+
+# %% tags=["predict"]
+predict(
+    "Width 4, position 3, hand 1: what is the sine of its angle, to two digits? (The "
+    "sine of a small angle is nearly the angle.)",
+    {
+        0.03: True,
+        0.14: "That is hand 0. For hand 1, divide 3 by 10000^(2/4) first.",
+        0.3: "You divided by 10. The exponent is 2i/d = 2/4, and not 1/4.",
+        0.0: "Look at the exponent: it is 2/4, a square root, and not 1.",
+    },
+    concept="C093",
+    within=0.002,
+)
+
+# %%
 angle = 3 / 10000 ** (2 / 4)
-the_angle_is_three_hundredths = abs(angle - 0.03) < 1e-12
-the_sine_of_a_small_angle_is_the_angle = abs(sin(angle) - angle) < 1e-4
-assert the_angle_is_three_hundredths
-assert the_sine_of_a_small_angle_is_the_angle
-round(angle, 4), round(sin(angle), 4)
+print("angle:", round(angle, 4), " sine:", round(torch.tensor(angle).sin().item(), 4))
 
 # %% [markdown]
 # ### Exercise 2: `sinusoidal_positions`
 #
-# ★★☆ · 15 minutes · about 4 lines
+# ★★☆ · 10 minutes · about 4 lines
 #
-# There are many ways to get it nearly right: in the exponent, in the order of the columns. The card knows most of them.
+# There are many ways to get it nearly right: in the exponent, in the order of the
+# columns. The card knows most of them.
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# For d = 6, which values does 2i/d take? How many angles does each position need, and how many columns come out?
+# For d = 6, which values does 2i/d take? How many angles does each position need, and
+# how many columns come out?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
 #
-# 1. one frequency for each pair, (d/2,)
-# 2. one angle for each position and pair: a column of positions against the row of frequencies, (n, d/2)
-# 3. sines into the even columns and cosines into the odd ones: slices with a step of two can be written to, or stack
-#    the two along a new last axis and flatten
+# 1. one frequency for each hand, (d/2,)
+# 2. one angle for each position and hand: a column of positions against the row of
+#    frequencies, (n, d/2)
+# 3. sines into the even columns and cosines into the odd ones: slices with a step of
+#    two can be written to, or stack the two along a new last axis and flatten
 #
 # </details>
 
@@ -447,199 +558,249 @@ waves = check(sinusoidal_positions).verified
 # %% [markdown] name="pictures"
 # ## Two pictures of it
 #
-# First the table, 24 positions in width 16. **Predict:** where will it look striped, and where even?
+# First your table, with one row for each position. Look for the hands: which pair of
+# columns is the fastest, and which ones do not seem to move?
 
 # %%
-table = waves(24, 16)  # (n, d)
-figure, axis = plt.subplots(figsize=(6, 7))
-plots.heat_map(axis, table, [str(p) for p in range(24)], [str(c) for c in range(16)], numbers=False, limit=1.0)
-axis.set(xlabel="column", ylabel="position")
-figure.colorbar(axis.images[0], shrink=0.6)
-plots.show(figure, "A table of 24 positions by 16 columns with values from -1 to 1. The columns on the left change "
-                   "sign every three positions. Further right they change more slowly; from column 8 on, even columns "
-                   "stay near 0 and odd columns near 1.")
+table = waves(24, 16)  # PE: (n, d)
+plots.show(draw.table(table), "sinusoids-table")
 
 # %% [markdown]
-# Now column by column, with the bits beside them. **Predict:** how many whole turns does the first hand make in 32
-# positions, and how many does the third?
+# Then column by column, with the switches beside the hands. The beats are the same
+# idea. What jumps on the left turns on the right.
 
 # %%
-figure, axes = plt.subplots(4, 2, figsize=(9, 6), sharex=True, sharey="col", layout="constrained")
-for row in range(4):
-    axes[row, 0].step(range(32), binary(32, 5)[:, row], where="mid")
-    axes[row, 0].set_ylabel(f"column {row}")
-    axes[row, 1].plot(waves(32, 16)[:, 2 * row], "o-", markersize=3, label="sine")
-    axes[row, 1].plot(waves(32, 16)[:, 2 * row + 1], "s--", markersize=3, label="cosine")
-    axes[row, 1].set_ylabel(f"columns {2 * row}, {2 * row + 1}")
-axes[0, 0].set_title("binary")
-axes[0, 1].set_title("sinusoids")
-figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-for axis in axes[3]:
-    axis.set_xlabel("position")
-plots.show(figure, "Left, four square waves between 0 and 1, each with half as many beats as the one above. Right, "
-                   "four pairs of a sine and a cosine between -1 and 1: five turns in 32 positions, then a turn and a "
-                   "half, half a turn, and a sixth of a turn.")
+plots.show(draw.beats(binary(32, 4), waves(32, 16)), "beats")
 
-# %%
-turns = [32 / (2 * torch.pi * 10000 ** (2 * i / 16)) for i in range(4)]
-five_turns_then_half_a_turn = 5 < turns[0] < 5.2 and 0.5 < turns[2] < 0.52
-assert five_turns_then_half_a_turn
-[round(t, 2) for t in turns]
+# %% tags=["claim"]
+# The proof
+first = waves(33, 16)[:, :2].double()
+angles = torch.atan2(first[:, 0], first[:, 1])  # of hand 0: (n,)
+passed_the_top = (angles.diff() < 0).sum()
+claim("in 32 positions hand 0 comes round five times", passed_the_top == 5)
+claim("a row of sinusoids holds the angle of position 3, hand 1",
+      abs(waves(4, 4)[3, 2] - 0.03) < 1e-3)
 
 # %% [markdown] name="reason-1"
-# ## Reason 1: dense, continuous, bounded
+# ## Reason 1: bounded, continuous, and dense?
 #
-# Some texts say: *"the values of sinusoids lie between 0 and 1"*, like the bits. **Predict:** the smallest number among
-# 1,000 positions? And how many numbers are exactly 0?
+# Three things are said in favour of sinusoids. Some texts say that their values *"lie
+# between 0 and 1"*, like bits. **Verdict: false.** You have seen −0.99. They lie
+# between −1 and 1, on both sides of zero. But **bounded** they are.
+#
+# They are also **continuous**: a small step is a small change. Every step is equally
+# long, and 7 is now nearer to 8 than 0 is.
+#
+# And they are said to be **dense**: all numbers are used, none is wasted on a zero, as
+# bits are. Take 50 positions, a long sentence, in width 16.
+
+# %% tags=["predict"]
+predict(
+    "How many of the 16 columns hardly move over 50 positions? (Hardly: their "
+    "standard deviation is below 0.05.)",
+    {
+        "none": "No two numbers in a column are exactly the same. But look at the "
+        "table above, on the right. How far do the slow hands get?",
+        "the last two": "The slowest hand hardly moves, that is right. Is the next "
+        "one so much faster? Go through the table from the right.",
+        "seven": True,
+    },
+    concept="C095",
+)
 
 # %%
-many = waves(1000, 16)
-smallest, largest = many.min().item(), many.max().item()
-the_range_is_minus_one_to_one = -1 <= smallest < -0.999 and 0.999 < largest <= 1
-zeros = (many == 0).nonzero()
-zeros_are_the_sines_of_position_0 = zeros[:, 0].max() == 0 and len(zeros) == 8
-assert the_range_is_minus_one_to_one
-assert zeros_are_the_sines_of_position_0
-print(f"smallest {smallest:.2f}, largest {largest:.2f}, exactly zero: {len(zeros)} of {many.numel():,} numbers")
+moves = waves(50, 16).std(0)  # (d,)
+print("standard deviations:", [f"{m:.2f}" for m in moves.tolist()])
+still = {d: (waves(50, d).std(0) < 0.05).float().mean().item() for d in (16, 64, 512)}
+{d: f"{share:.0%} hardly move" for d, share in still.items()}
 
 # %% [markdown]
-# **Verdict: false.** They lie between −1 and 1, on both sides of zero. But they are **bounded**, and they are
-# **dense**: past position 0, no number is wasted on an exact zero.
-#
-# And **continuous**? Ask again about positions 7, 8 and 0. **Predict:** is 7 nearer to 8 now than 0 is?
+# **Verdict: not dense.** Past position 0, no number is *exactly* zero, and that is
+# where the word comes from. But over 50 positions 44 to 45 % of all columns hardly
+# move: their sines stay near 0 and their cosines near 1. Is that waste? These columns
+# say nothing about where a word stands, so they are free for what it *is*. We will use
+# that below.
 
-# %%
+# %% tags=["claim"]
+# The proof
+many = waves(1000, 16)
 steps = (many[1:] - many[:-1]).norm(dim=1)
-from_7, from_0 = (many[8] - many[7]).norm().item(), (many[8] - many[0]).norm().item()
-seven_is_nearer_to_eight = from_7 < from_0 / 1.5
-every_step_is_equally_long = (steps.max() - steps.min()).item() < 1e-3
-assert seven_is_nearer_to_eight
-assert every_step_is_equally_long
-print(f"from 7 to 8: {from_7:.2f}, from 0 to 8: {from_0:.2f}; each of 999 steps: {steps.mean().item():.2f}")
+from_7, from_0 = (many[8] - many[7]).norm(), (many[8] - many[0]).norm()
+claim("the values go from −1 to 1", many.min() < -0.999 and many.max() > 0.999
+      and many.abs().max() <= 1)
+claim("every step is equally long", steps.max() - steps.min() < 1e-3)
+claim("7 is nearer to 8 than 0 is", from_7 < from_0 / 1.5)
+claim("over 50 positions seven of 16 columns hardly move", (moves < 0.05).sum() == 7)
+claim("at every width it is 43 to 46 %", all(0.43 < s < 0.46 for s in still.values()))
+claim("past position 0 no number is exactly zero", (many[1:] != 0).all())
 
 # %% [markdown] name="reason-2"
 # ## Reason 2: a hand for every scale
 #
-# A hand comes round after one **wavelength**: 2π · 10000^(2i/d) positions. Fast hands tell neighbours apart, and slow
-# hands tell chapter 1 from chapter 9. From hand to hand the wavelength grows by the same *factor*: a **geometric
-# progression**. So a few hands are enough for all scales. **Predict** the factor for d = 16, where there are eight
-# hands.
+# Why are so many hands so slow? A hand comes round after one **wavelength**. It is the
+# number of positions for a full turn:
+#
+# $$
+# \lambda_i = 2\pi \cdot 10000^{2i/d}
+# $$
+#
+# For hand 0 that is $2\pi = 6.28$ positions. Fast hands tell neighbours apart, and slow
+# hands tell chapter 1 from chapter 9. From hand to hand the wavelength grows by a fixed
+# *factor*: such a series is a **geometric progression**.
+
+# %% tags=["predict"]
+predict(
+    "In width 16 there are eight hands. By which factor does the wavelength grow from "
+    "one hand to the next?",
+    {
+        3.16: True,
+        2: "So it is with bits. Here, the exponent grows by 2/16 from hand to hand.",
+        1250: "Equal steps, 10000 / 8, would be an arithmetic progression. Here the "
+        "*exponent* grows in equal steps.",
+        10000: "That is about the factor from the first hand to the last, over all "
+        "steps.",
+    },
+    concept="C096",
+    within=0.1,
+)
 
 # %%
-def wavelengths(d):
-    return 2 * torch.pi * 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)  # (d / 2,)
+def wavelengths(d, base=10000):
+    return 2 * torch.pi * base ** (torch.arange(0, d, 2) / d)  # λ: (d / 2,)
 
 
+print([f"{w:,.0f}" for w in wavelengths(16).tolist()])
+plots.show(draw.wavelengths({d: wavelengths(d) for d in (16, 64, 512)}), "wavelengths")
+
+# %% [markdown]
+# In a text of 50 words, a hand with a wavelength of 2,000 turns by nine degrees. There
+# are hands for books, and most texts are sentences. That is the price.
+#
+# The paper says that the wavelengths run *"from 2π to 10000 · 2π"*. **Verdict:
+# nearly.** The last hand has $i = d/2 - 1$, so the longest wavelength is
+# $10000^{1 - 2/d} \cdot 2\pi$. For $d = 16$ that is $3162 \cdot 2\pi$, and with growing
+# $d$ it comes close to $10000 \cdot 2\pi$, but never gets there.
+
+# %% tags=["claim"]
+# The proof
 factors = wavelengths(16)[1:] / wavelengths(16)[:-1]
-wavelengths_are_a_geometric_progression = torch.allclose(factors, torch.full_like(factors, 10000 ** (2 / 16)))
-assert wavelengths_are_a_geometric_progression
-print("wavelengths for d = 16:", [f"{w:,.0f}" for w in wavelengths(16)], " factor:", round(factors[0].item(), 2))
-
-# %% [markdown]
-# The paper says that the wavelengths run *"from 2π to 10000 · 2π"*. The first one here is 2π, about 6. **Predict:**
-# does the last one reach 10000 · 2π? Does it for any width?
-
-# %%
+claim("from hand to hand the wavelength grows by 3.16",
+      torch.allclose(factors, torch.full_like(factors, 10000 ** (2 / 16)), rtol=1e-3))
 longest = {d: (wavelengths(d)[-1] / (2 * torch.pi)).item() for d in (4, 16, 64, 512)}
-the_longest_stays_below_10000 = all(abs(times - 10000 ** (1 - 2 / d)) < 1e-6 for d, times in longest.items())
-assert the_longest_stays_below_10000
-print({d: f"{times:,.0f} · 2π" for d, times in longest.items()})
+claim("the longest is 10000^(1 − 2/d) · 2π, below 10000 · 2π", all(
+    t < 10000 and abs(t / 10000 ** (1 - 2 / d) - 1) < 1e-3 for d, t in longest.items()))
 
 # %% [markdown]
-# **Verdict: nearly.** The last pair has i = d/2 − 1, so the longest wavelength is 10000^(1 − 2/d) · 2π. It comes close
-# to 10000 · 2π as d grows, and never gets there.
+# ### Try it: a base for stories
+#
+# ★☆☆ · 2 minutes · one number
+#
+# Your texts are stories of at most 1,000 words. Find a `base` so that, in width 16, the
+# slowest hand does not come round within a story, and yet six of the eight hands turn
+# by at least a tenth of a turn within 50 words.
+#
+# <details><summary>One answer</summary>
+#
+# 512. Everything from about 330 to 1,100 will do. Llama 3, whose texts are long, went
+#      the other way: its base is 500,000.
+#
+# </details>
 
 # %%
-figure, axis = plt.subplots(figsize=(7, 2.6))
-for y, d in enumerate((16, 64, 512)):
-    axis.plot(wavelengths(d), [y] * (d // 2), "|", markersize=14)
-axis.axvline(2 * torch.pi * 10000, linestyle="--", color="black")
-axis.text(2 * torch.pi * 9000, 2.45, "10000 · 2π", ha="right")
-axis.set(xscale="log", yticks=range(3), yticklabels=["d = 16", "d = 64", "d = 512"], ylim=(-0.5, 2.8),
-         xlabel="wavelength in positions (logarithmic axis)")
-plots.show(figure, "Wavelengths on a logarithmic axis as evenly spaced marks: 8 for d = 16, 32 for d = 64, 256 for "
-                   "d = 512. All begin at 2 pi. The last mark of d = 16 is at about 20,000, that of d = 512 just "
-                   "left of the dashed line at 10,000 times 2 pi.")
+base = 10000
+hands = wavelengths(16, base)
+print(f"the slowest hand comes round after {hands[-1]:,.0f} words: "
+      f"{'fine' if hands[-1] > 1000 else 'too soon'}")
+print(f"{(50 / hands >= 0.1).sum()} of 8 hands turn by a tenth within 50 words: "
+      f"{'fine' if (50 / hands >= 0.1).sum() >= 6 else 'too few'}")
 
 # %% [markdown] name="each-distance"
-# ## "Each distance is consistent": is it?
+# ## The same distance, everywhere
 #
-# Attention compares by dot products. So take the dot product of every row with every row. **Predict:** PE(3) · PE(5)
-# against PE(13) · PE(15). Then: does the product fall steadily as two positions move apart?
+# Attention compares by dot products. So compare positions by them, too. Move *position*
+# and *k* below, and watch three things: by which angle each hand turns in k steps,
+# whether that depends on the position, and whether the dot product falls steadily as k
+# grows.
 
 # %%
-products = table @ table.T  # (n, n)
-off_the_diagonals = max((products.diagonal(k) - products[0, k]).abs().max().item() for k in range(24))
-the_product_depends_on_the_distance_alone = off_the_diagonals < 1e-4
-frequency = 2 * torch.pi / wavelengths(16)  # radians a step
-by_formula = torch.stack([torch.cos(k * frequency).sum() for k in torch.arange(24)]).float()
-it_is_a_sum_of_cosines = torch.allclose(products[0], by_formula, atol=1e-4)
-assert the_product_depends_on_the_distance_alone
-assert it_is_a_sum_of_cosines
-print(f"PE(3) · PE(5) = {products[3, 5]:.3f}, PE(13) · PE(15) = {products[13, 15]:.3f}")
-
-# %%
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-names = [str(p) for p in range(24)]
-plots.heat_map(axes[0], products, names, names, numbers=False)
-axes[0].set(xlabel="position", ylabel="position", xticks=range(0, 24, 4), yticks=range(0, 24, 4))
-axes[1].plot(range(24), products[0], "o-")
-axes[1].set(xlabel="distance k", ylabel="PE(pos) · PE(pos + k)", ylim=(0, 8.4))
-plots.show(figure, "Left, the dot products of 24 positions with each other: stripes parallel to the diagonal, "
-                   "brightest on it. Right, the product over the distance: 8 at distance 0, down to 5.5 at 3, up to "
-                   "6.4 at 6, down to 3.7 at 9, up again to 5.5 at 13 and to 6.4 at 19.")
-
-# %%
-six_is_nearer_than_three = (products[0, 6] > products[0, 3] + 0.5).item()
-nineteen_is_nearer_than_nine = (products[0, 19] > products[0, 9] + 1).item()
-assert six_is_nearer_than_three
-assert nineteen_is_nearer_than_nine
-{k: round(products[0, k].item(), 1) for k in (0, 3, 6, 9, 19)}
+instruments.show("clock-hands", "instrument-clock-hands", table=waves(64, 16))
 
 # %% [markdown]
-# **Verdict: half true.** The product depends on the *distance alone*, never on where you are; such a matrix of equal
-# diagonals is called **Toeplitz**. That is criterion 2. But it is **not monotone**: it rises and falls, and something
-# 19 words away looks nearer than something 9 away. "Near" is not built in. A network has to make it.
+# Some texts say that *each distance is consistent*. **Verdict: true.** The product
+# depends on the *distance alone*, never on where you are. A matrix of all products has
+# equal numbers along each diagonal; such a matrix is called **Toeplitz**. The product
+# is a sum of cosines, one for each hand:
+#
+# $$
+# \mathrm{PE}_{pos} \cdot \mathrm{PE}_{pos+k}
+# = \sum_{i=0}^{d/2-1} \cos\left(\frac{k}{10000^{2i/d}}\right)
+# $$
+#
+# For $k = 0$ and $d = 16$ that is 8. But it does **not fall steadily**: a word 19
+# positions away is more similar than one 9 positions away. "Near" is not built in. A
+# network has to make it out of the hands.
+
+# %% tags=["claim"]
+# The proof
+products = table @ table.T  # (n, n)
+claim("the product depends on the distance alone", all(
+    (products.diagonal(k) - products[0, k]).abs().max() < 1e-4 for k in range(24)))
+cosines = torch.cos(torch.arange(24)[:, None] * 2 * torch.pi / wavelengths(16)).sum(1)
+claim("it is a sum of cosines", torch.allclose(products[0], cosines, atol=1e-3))
+claim("19 steps away is more similar than 9", products[0, 19] > products[0, 9] + 1)
 
 # %% [markdown] name="reason-3"
 # ## Reason 3: moving on is a turn
 #
-# After k more words, each hand has turned by the same angle, wherever it stood. The addition theorems say so:
+# In k steps each hand turns by a fixed angle $b$, wherever it stands. Let it stand at
+# $a$. The addition theorems say where it is afterwards:
 #
-# sin(a + b) = sin a · cos b + cos a · sin b
+# $$
+# \sin(a + b) = \sin a \cos b + \cos a \sin b
+# $$
 #
-# cos(a + b) = cos a · cos b − sin a · sin b
+# $$
+# \cos(a + b) = \cos a \cos b - \sin a \sin b
+# $$
 #
-# Here a is where the hand stands and b = k / 10000^(2i/d) is how far it turns. If k is fixed, cos b and sin b are
-# **constants**, and what is left is linear in sin a and cos a.
-#
-# On paper: sin 1 ≈ 0.84 and cos 1 ≈ 0.54. From these two alone, what is sin 2?
+# From $\sin 1 = 0.84$ and $\cos 1 = 0.54$ alone you get
+# $\sin 2 = 2 \cdot 0.84 \cdot 0.54 = 0.91$. Now fix k. Then $b$ is fixed for each hand,
+# and $\cos b$ and $\sin b$ are **constants**.
 
-# %%
-sin_2 = 0.84 * 0.54 + 0.54 * 0.84
-paper_agrees = abs(sin_2 - waves(3, 2)[2, 0].item()) < 0.01
-assert paper_agrees
-round(sin_2, 2), round(waves(3, 2)[2, 0].item(), 2)
+# %% tags=["predict"]
+predict(
+    "A matrix takes the row of position 6 to that of position 9. Which matrix takes "
+    "500 to 503?",
+    {
+        "another one: the hands stand elsewhere": "They do. But in the theorems, "
+        "where the hand stands is a, and a matrix would hold what is constant.",
+        "the same one": True,
+        "there is none: sines are not linear": "They are not linear in pos. Read the "
+        "theorems as functions of the two numbers sin a and cos a.",
+    },
+    concept="C097",
+)
 
 # %% [markdown]
 # ### Exercise 3: `shift_matrix`
 #
-# ★★☆ · 20 minutes · about 5 lines
+# ★★☆ · 12 minutes · about 5 lines
 #
-# So there is **one** matrix M for each k, with PE[pos + k] = M PE[pos] for *all* positions. Write it.
+# Write the matrix: $\mathrm{PE}_{pos+k} = M_k \, \mathrm{PE}_{pos}$ for *all*
+# positions.
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Read the two theorems as a 2 × 2 matrix times the column (sin a, cos a). What stands in its four places? What should
-# it be for k = 0?
+# Read the two theorems as a 2 × 2 matrix times the column (sin a, cos a). What stands
+# in its four places? What should it be for k = 0?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
 #
-# 1. one angle b for each pair, (d/2,)
+# 1. one angle b for each hand, (d/2,)
 # 2. one 2 × 2 block for each angle
-# 3. the blocks on the diagonal of a (d, d) matrix, zeros elsewhere: a loop over pairs will do, and
-#    `torch.block_diag(*blocks)` does it at once
+# 3. the blocks on the diagonal of a (d, d) matrix, zeros elsewhere: a loop over hands
+#    will do, and `torch.block_diag(*blocks)` does it at once
 #
 # </details>
 
@@ -650,513 +811,517 @@ from course_lib.positions import shift_matrix
 shift = check(shift_matrix).verified
 
 # %% [markdown]
-# Does it hold? Your M for seven steps gets all rows of a long table at once.
+# Your matrix for 3 steps gets 1,000 positions at once. And so that you see one: here is
+# that of a single step, in width 8. The first block turns by a radian, the last one
+# hardly turns at all.
 
 # %%
-on_7 = shift(7, 16)
-moved = many[:-7] @ on_7.T  # all rows at once: each row is M @ row
-error = (moved - many[7:]).abs().max().item()
-one_matrix_moves_every_position = error < 1e-3
-assert one_matrix_moves_every_position
-print(f"993 positions moved by 7, largest error {error:.4f}")
+moved = many[:-3] @ shift(3, 16).T  # all rows at once: each is M @ row
+print(f"997 positions moved by 3, largest error {(moved - many[3:]).abs().max():.4f}")
+plots.show(draw.matrix(shift(1, 8)), "shift-by-one")
 
-# %% [markdown]
-# **Predict:** what is the matrix of one step, multiplied by itself seven times? And what is the matrix of −7 steps
-# times the matrix of 7?
-
-# %%
-on_1, back_7 = shift(1, 16), shift(-7, 16)
-seven_single_steps_are_seven = torch.allclose(torch.linalg.matrix_power(on_1, 7), on_7, atol=1e-5)
-back_undoes_on = torch.allclose(back_7 @ on_7, torch.eye(16), atol=1e-5)
-assert seven_single_steps_are_seven
-assert back_undoes_on
-print("seven single steps are the step of seven:", seven_single_steps_are_seven, " back undoes on:", back_undoes_on)
-
-# %% [markdown]
-# Look at it once, for k = 1 and width 8. **Predict:** which block is nearly the identity, the first or the last?
-
-# %%
-figure, axis = plt.subplots(figsize=(4.6, 4.4))
-names = [f"{'cos' if c % 2 else 'sin'} {c // 2}" for c in range(8)]
-plots.heat_map(axis, shift(1, 8).round(decimals=2) + 0.0, names, names, limit=1.0)  # + 0.0: no "-0.00"
-axis.set(xlabel="of position pos", ylabel="of position pos + 1")
-plots.show(figure, "An 8 by 8 matrix with four 2 by 2 blocks on its diagonal and zeros elsewhere. The first block has "
-                   "0.54 on the diagonal and 0.84 and -0.84 beside it, the second 1.00 (rounded) and 0.10, the third "
-                   "1.00 and 0.01, the last is the identity to two digits.")
-
-# %% [markdown]
-# ### How exact is it?
-#
-# Float32 cannot say more than "0.0000". So here is the same turn in float64, written in another way: sine and cosine
-# are the two parts of a complex number of length 1, and multiplying such numbers adds their angles.
-
-# %%
-everywhere = torch.arange(1000)[:, None] * frequency  # (n, d / 2), float64
-hands = torch.polar(torch.ones_like(everywhere), everywhere)  # cos + i sin
-errors = {k: (hands[:-k] * torch.polar(torch.ones(8).double(), k * frequency) - hands[k:]).abs().max().item()
-          for k in (1, 7, 100, 500)}
-the_turn_is_exact_to_1e_12 = max(errors.values()) < 1e-12
-assert the_turn_is_exact_to_1e_12
-print({k: f"below 1e-12: {error < 1e-12}" for k, error in errors.items()})
-
-# %% [markdown] name="least-squares"
-# ### A trap: fitting the matrix
-#
-# Why derive M at all? Take 101 rows of the table, and let least squares find the matrix that takes each to the next.
-# **Predict:** will it be the rotation? Will it work for positions from 500 on, which it was not fitted to?
-
-# %%
-here, there = many[:100], many[1:101]  # positions 0 to 100
-matrices = {"rotation": on_1.T}  # rows: here @ matrix = there
-for method, driver in {"fit, singular values": "gelsd", "fit, QR": "gels"}.items():
-    matrices[method] = torch.linalg.lstsq(here, there, driver=driver).solution
-off = {name: (many[:-1] @ matrix - many[1:]).abs().amax(1) for name, matrix in matrices.items()}  # (999,) each
-rotation_off, *fits_off = off.values()
-the_fit_looks_perfect_where_it_was_made = all(fit_off[:100].max() < 1e-3 for fit_off in fits_off)
-the_fit_is_wrong_elsewhere = all(fit_off[500:].max() > 0.3 for fit_off in fits_off)
-the_rotation_is_right_everywhere = rotation_off.max() < 1e-3
-assert the_fit_looks_perfect_where_it_was_made
-assert the_fit_is_wrong_elsewhere
-assert the_rotation_is_right_everywhere
-for name, error in off.items():
-    print(f"{name:20} right up to 99: {error[:100].max() < 1e-3}, right from 500 on: {error[500:].max() < 1e-3}")
-
-# %% [markdown]
-# For every position of the long table: the largest error when it is moved by one. To the left of the line are the
-# positions the fit has seen.
-
-# %%
-figure, axis = plt.subplots(figsize=(7, 3))
-for (name, error), style in zip(off.items(), ("-", "--", ":"), strict=True):
-    axis.semilogy(error.clamp_min(3e-8), style, label=name)
-axis.axvline(99.5, color="black", linewidth=1)
-axis.set(xlabel="position moved by one", ylabel="largest error")
-axis.legend(loc="center right")
-plots.show(figure, "Largest error over the position, on a logarithmic axis. The rotation stays near 0.0000001 "
-                   "everywhere. Both fits are below 0.001 up to position 99, marked by a line, and then climb to "
-                   "errors around one.")
-
-# %% [markdown]
-# A perfect fit and a wrong matrix: whoever looks at the fit alone believes it, and whoever looks elsewhere may conclude
-# that the claim is false. How can that be? Over 100 positions the slow hands hardly move. Their cosines are all nearly
-# 1, and nothing in the data tells these columns apart. The **condition number** says by how much rounding errors may be
-# blown up: the largest singular value over the smallest.
-
-# %%
-exact = torch.stack([hands.imag, hands.real], -1).flatten(1)  # (1000, 16), float64
-condition = torch.linalg.cond(exact[:100]).item()
-float32_rounding = torch.finfo(torch.float32).eps
-rounding_is_blown_up_beyond_measure = condition * float32_rounding > 1000
-rotations_never_blow_anything_up = abs(torch.linalg.cond(shift(1, 16)).item() - 1) < 1e-4
-assert rounding_is_blown_up_beyond_measure
-assert rotations_never_blow_anything_up
-print(f"condition of the table above 10^12: {condition > 1e12}; of the rotation: {torch.linalg.cond(shift(1, 16)):.3f}")
-
-# %% [markdown]
-# A theorem gave us the matrix, and a hundred rounded rows could not. When a fit fails, ask about the condition number
-# before you doubt the theorem.
+# %% tags=["claim"]
+# The proof
+claim("one matrix moves every position", (moved - many[3:]).abs().max() < 1e-3)
+seven = torch.linalg.matrix_power(shift(1, 16), 7)
+claim("seven single steps are the step of seven",
+      torch.allclose(seven, shift(7, 16), atol=1e-5))
+claim("seven steps back undo seven steps",
+      torch.allclose(shift(-7, 16) @ shift(7, 16), torch.eye(16), atol=1e-5))
 
 # %% [markdown] name="look-back"
-# ### What reason 3 is good for
+# ## What reason 3 is good for
 #
-# Attention has a matrix W_q at hand for its queries. If that matrix is **M for k = −1**, then the query of each word is
-# the position of the word before it. Nothing is trained here. **Predict:** where does "not" look?
+# Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$. Then the query of
+# each word is the position of the word before it. Nothing is trained here.
 
 # %%
-positions = waves(200, 32)
-queries = positions @ shift(-1, 32).T  # (n, d), each is PE(pos - 1)
-look_back = torch.softmax(30 * queries @ positions.T / 32**0.5, dim=-1)  # (n, n); 30: how sure the head is
-every_position_looks_one_back = torch.equal(look_back[1:].argmax(-1), torch.arange(199))
-assert every_position_looks_one_back
-print("position 5 looks at", look_back[5].argmax().item(), " position 199 at", look_back[199].argmax().item())
+def looks_at(k, n):
+    """Where n words look if W_q is the matrix of k steps: (n, n) weights."""
+    p = waves(n, 32)  # (n, d)
+    queries = p @ shift(k, 32).T  # q: (n, d), each is PE(pos + k)
+    return torch.softmax(30 * queries @ p.T / 32**0.5, dim=-1)  # 30: how sure it is
 
-# %%
-figure, axis = plt.subplots(figsize=(4.2, 3.8))
-plots.heat_map(axis, torch.softmax(30 * queries[:6] @ positions[:6].T / 32**0.5, -1), hot, hot, limit=1.0)
-axis.set(xlabel="is asked", ylabel="asks")
-plots.show(figure, "Attention of six words: each looks at the word before it, with a weight of about 0.95. "
-                   "The first word, which has none before it, looks at itself.")
+
+weights = looks_at(-1, 200)  # a: (n, n)
+plots.show(draw.attention(looks_at(-1, 6), hot), "look-back")
 
 # %% [markdown]
-# One matrix, and it works at position 5 and at position 199. Vaswani and colleagues chose sinusoids for this reason:
-# they supposed that it makes attending by *relative* positions easy to learn (section 3.5).
-
-# %% [markdown] name="add"
-# ## Add, do not append
+# One matrix, and it works at position 5 and at position 199. Vaswani and colleagues
+# chose sinusoids for this reason: they supposed that a model would easily learn to
+# attend by *relative* positions (section 3.5).
 #
-# The position comes in before the first layer, once. The card of version 6 changes in one place:
+# ### Try it: elsewhere
 #
-# | | version 6 | version 6 with positions |
-# |---|---|---|
-# | **inputs** | x (B, T, d) | **x + PE[:T]**, (B, T, d) + (T, d) |
-# | **similarity** | x_i W_q · x_j W_k | **(x_i + p_i)** W_q · **(x_j + p_j)** W_k |
-# | **outputs** | (B, T, d) | (B, T, d) |
+# ★☆☆ · 1 minute · one number
 #
-# One PE serves the whole batch. Why is it added? One could append it, and mix nothing: (x, p), twice as wide.
-#
-# **Predict:** the next layer multiplies by a matrix W. What does it see if x and p are added? What if they are
-# appended, and W stands there twice, one below the other?
+# Find the k with which "cold" looks at "hot". Then make every word look at the next
+# one.
 
 # %%
-W = torch.randn(16, 16, generator=torch.Generator().manual_seed(2))
-p = waves(6, 16)
-added = (x_hot[0] + p) @ W  # (T, D)
-appended = torch.cat([x_hot[0], p], dim=1) @ torch.cat([W, W])  # (T, 2D) @ (2D, D)
-adding_is_appending_with_one_matrix_for_both = torch.allclose(added, appended, atol=1e-4)
-assert adding_is_appending_with_one_matrix_for_both
-print("largest difference:", round((added - appended).abs().max().item(), 3))
+k = -1
+for word, where in zip(hot, looks_at(k, 6).argmax(-1).tolist(), strict=True):
+    print(f"{word:5} looks at {hot[where]}")
 
-# %% [markdown]
-# Adding *is* appending, with one matrix for both parts. Two matrices could do more. **Predict:** what does appending
-# cost in parameters of the attention, if the position is as wide as the word?
-
-# %%
-narrow, wide = (sum(q.numel() for q in MultiHeadAttention(d, 4).parameters()) for d in (16, 32))
-appending_costs_nearly_four_times_as_much = 3.8 < wide / narrow < 4
-assert appending_costs_nearly_four_times_as_much
-print(f"parameters of the attention: {narrow:,} for width 16, {wide:,} for width 32")
-
-# %% [markdown]
-# Nearly four times as many, in each layer, so we add.
-#
-# But does the sum not blur what was added? **Predict:** take 50 words at 50 positions. Do any two of the 2,500 sums
-# come close to each other?
-
-# %%
-some_words = torch.randn(50, 1, 64, generator=torch.Generator().manual_seed(3))
-sums = (some_words + waves(50, 64)).flatten(0, 1)  # (2500, 64)
-distances = torch.cdist(sums, sums).fill_diagonal_(float("inf"))
-which = distances.argmin().item()
-the_closest_two_are_one_word_at_neighbouring_places = abs(which // 2500 - which % 2500) == 1
-no_two_sums_are_close = distances.min().item() > 1
-assert the_closest_two_are_one_word_at_neighbouring_places
-assert no_two_sums_are_close
-print(f"the closest two of {len(sums):,} sums are {distances.min().item():.1f} apart")
-
-# %% [markdown] name="root-d"
-# ### Which of the two is louder?
-#
-# The length of a row of PE is always √(d/2), because every pair adds sin² + cos² = 1. How long is a word? That hangs on
-# how the embedding starts. The paper multiplies embeddings by √d (section 3.4) and does not say why. **Predict** the
-# ratio *word : position* for numbers with a standard deviation of 1/√d, as they are and times √d. Then for PyTorch's
-# `nn.Embedding`, which starts with a standard deviation of 1.
-
-# %%
-d = 512
-draws = torch.randn(1000, d, generator=torch.Generator().manual_seed(4))
-of_positions = waves(50, d).norm(dim=1)
-a_position_is_root_of_half_d_long = torch.allclose(of_positions, torch.full((50,), (d / 2) ** 0.5), atol=1e-3)
-ratio = {std: (draws * value).norm(dim=1).mean().item() / of_positions[0].item()
-         for std, value in {"1/√d": d**-0.5, "1": 1.0}.items()}
-small_words_are_drowned_without_the_factor = ratio["1/√d"] < 0.1 and 1 < ratio["1/√d"] * d**0.5 < 2
-torch_s_own_need_no_factor = 1 < ratio["1"] < 2
-assert a_position_is_root_of_half_d_long
-assert small_words_are_drowned_without_the_factor
-assert torch_s_own_need_no_factor
-for std, r in ratio.items():
-    print(f"standard deviation {std:>4}: word : position = {r:.2f}, times √d {r * d**0.5:.2f}")
-
-# %% [markdown]
-# So √d is right for embeddings that start small: it lifts the word to the height of the position. For embeddings that
-# start at 1 it makes the position a whisper, and training has to put that right. When you copy a formula, copy its
-# starting values, too.
+# %% tags=["claim"]
+# The proof
+claim("each of 199 words looks one back",
+      torch.equal(weights[1:].argmax(-1), torch.arange(199)))
 
 # %% [markdown] name="ablation"
 # ## Does it matter? The ablation
 #
-# An **ablation** takes one part away and looks at what is lost. The task: twins like our two sentences, six things, six
-# pleasant and six unpleasant words. *The soup was hot not cold* is pleasant (1), its twin is not (0).
+# The position comes in once, before the first layer. In the table of version 6, one
+# line changes:
+#
+# | | version 6 | version 6 with positions |
+# |---|---|---|
+# | **inputs** | $X$, (B, T, d) | $\boldsymbol{X + \mathrm{PE}}$, (B, T, d) + (T, d) |
+#
+# An **ablation** takes one part away and measures what is lost. The task: twins like
+# our two sentences, with six things, six pleasant and six unpleasant words. *The soup
+# was hot not cold* is pleasant (1), its twin is not (0).
 
 # %%
-things, good, bad = ("soup tea water bath room coat".split(), "hot fresh clean soft sweet bright".split(),
-                     "cold stale dirty hard bitter dull".split())
+things = "soup tea water bath room coat".split()
+good = "hot fresh clean soft sweet bright".split()
+bad = "cold stale dirty hard bitter dull".split()
 words = ["the", "was", "not", *things, *good, *bad]
-
-
-def ids(thing, is_so, is_not):
-    return [words.index(word) for word in ("the", thing, "was", is_so, "not", is_not)]
-
-
-twins = torch.tensor([[ids(t, g, b), ids(t, b, g)] for t in things for g in good for b in bad])  # (P, 2, T)
-labels = torch.tensor([1.0, 0.0])
+pairs = [[f"the {t} was {g} not {b}", f"the {t} was {b} not {g}"]
+         for t in things for g in good for b in bad]
+twins = torch.tensor([[[words.index(w) for w in sentence.split()] for sentence in pair]
+                      for pair in pairs])  # (P, 2, T)
 order = torch.randperm(len(twins), generator=torch.Generator().manual_seed(0))
 training, test = twins[order[:150]], twins[order[150:]]
-for sentence, label in zip(test[0], labels, strict=True):
-    print(" ".join(words[i] for i in sentence), "→", int(label))
+training.shape, test.shape
 
 # %% [markdown]
-# One layer of your attention, with a skip connection, and a yes-or-no at the end, from the mean of all words. What is
-# added to the words is an argument: zeros or waves. Otherwise nothing differs, not even the seed.
+# One layer of your attention with a skip connection. What is added to the words is an
+# argument: a fixed table, or one that is learned. Otherwise nothing differs.
 
 # %%
 class Reader(nn.Module):
-    """Read six words, answer one number: positive for pleasant."""
+    """One layer of attention over words and positions; some answers for each place.
 
-    def __init__(self, positions, mask=None, d=32):
+    table: fixed positions (n, d); None: 96 learned rows
+    """
+
+    def __init__(self, words, answers, heads, table=None, d=32):
         super().__init__()
-        self.embed, self.attend, self.answer = nn.Embedding(len(words), d), MultiHeadAttention(d, 4), nn.Linear(d, 1)
-        self.register_buffer("positions", positions)
-        self.mask = mask
+        self.embed, self.attend = nn.Embedding(words, d), MultiHeadAttention(d, heads)
+        self.positions = nn.Embedding(96, d)
+        if table is not None:
+            self.positions = nn.Embedding.from_pretrained(table)  # never trained
+        self.answer = nn.Linear(d, answers)
 
-    def forward(self, sentences):
-        x = self.embed(sentences) + self.positions  # (B, T, d) + (T, d)
-        x = x + self.attend(x, x, x, self.mask)
-        return self.answer(x.mean(1))[:, 0]  # (B,)
-
+    def forward(self, ids, mask=None, start=0):
+        x = self.embed(ids) + self.positions(start + torch.arange(ids.shape[1]))
+        return self.answer(x + self.attend(x, x, x, mask))  # (B, T, answers)
 
 # %%
-def train_reader(positions, mask=None, seed=0):
-    """Train a reader; return its losses and its answers to the test twins."""
+from course_lib.training import fit, shuffled
+
+
+def read_twins(table, mask=None, seed=0):
+    """Train on 150 pairs; return losses, the answers to 66 others, and the reader."""
     torch.manual_seed(seed)
-    reader = Reader(positions, mask)
-    batches = shuffled(training.flatten(0, 1), labels.repeat(len(training)), batch_size=20, epochs=12, seed=seed)
-    losses = fit(reader, lambda model, x, y: F.binary_cross_entropy_with_logits(model(x), y), batches,
-                 torch.optim.Adam(reader.parameters(), lr=5e-3))
-    return losses, reader(test.flatten(0, 1)).detach().view(-1, 2)  # (steps,), (P, 2)
+    reader = Reader(len(words), 1, 4, table)
+
+    def loss(model, ids, labels):
+        yes = model(ids, mask).mean((1, 2))  # (B,), positive for pleasant
+        return nn.functional.binary_cross_entropy_with_logits(yes, labels)
+
+    labels = torch.tensor([1.0, 0.0]).repeat(len(training))
+    batches = shuffled(training.flatten(0, 1), labels, batch_size=20, epochs=12,
+                       seed=seed)
+    trained = [p for p in reader.parameters() if p.requires_grad]
+    losses = fit(reader, loss, batches, torch.optim.Adam(trained, lr=5e-3))
+    answers = reader(test.flatten(0, 1), mask).detach().mean((1, 2)).view(-1, 2)
+    return losses, answers, reader
 
 
 def accuracy(answers):
-    return ((answers > 0) == labels.bool()).float().mean().item()
-
-
-# %% [markdown]
-# **Predict** both accuracies on the 66 pairs of twins that were kept back. One of them can be said exactly.
-
-# %%
-runs = {"no positions": train_reader(torch.zeros(6, 32)), "sinusoids": train_reader(waves(6, 32))}
-none, with_waves = runs["no positions"][1], runs["sinusoids"][1]
-without_positions_twins_get_one_answer = (none[:, 0] - none[:, 1]).abs().max().item() < 1e-5
-without_positions_exactly_half_is_right = accuracy(none) == 0.5
-with_sinusoids_it_is_solved = accuracy(with_waves) > 0.95
-assert without_positions_twins_get_one_answer
-assert without_positions_exactly_half_is_right
-assert with_sinusoids_it_is_solved
-print(f"no positions: {accuracy(none)}; sinusoids: above 0.95")
-
-# %%
-figure, axis = plt.subplots(figsize=(5.5, 3))
-for (name, (losses, _)), style in zip(runs.items(), ("--", "-"), strict=True):
-    axis.plot(losses, style, label=name)
-axis.axhline(torch.log(torch.tensor(2.0)), linestyle=":", color="black", label="ln 2: a coin")
-axis.set(xlabel="step", ylabel="loss", ylim=(0, 1))
-axis.legend()
-plots.show(figure, "Loss over training steps. Without positions it stays at the dotted line of ln 2, a coin. With "
-                   "sinusoids it falls to zero within the first hundred steps.")
+    return ((answers > 0) == torch.tensor([True, False])).float().mean().item()
 
 # %% [markdown]
-# Not *about* a half: **exactly** a half. Twins get the same answer, one of them is wrong, and no amount of training can
-# change that. Lesson 10 does the same with longer sentences and a whole encoder.
+# Training without a positional encoding has a name: **NoPE**, for *no positional
+# encoding*. We try it twice, with each word looking at all words, and with the causal
+# mask of lesson 07: each word looks only back.
+
+# %% tags=["predict"]
+predict(
+    "No positions at all: which share of the test sentences is right, without a mask "
+    "and with a causal mask?",
+    {
+        "½ and ½": "Without a mask, yes. But with the mask, does “cold” still see the "
+        "same words in both sentences?",
+        "½ and nearly all": True,
+        "about ¾ and about ¾": "Twins get one answer between them. If one is right, "
+        "what about the other?",
+        "nearly all and ½": "Seeing less helps here. What does the mask know that the "
+        "words do not?",
+    },
+    concept="C100",
+)
+
+# %%
+zeros, causal = torch.zeros(96, 32), causal_mask(6)
+ways = {"no positions": (zeros, None), "no positions, causal mask": (zeros, causal),
+        "sinusoids": (waves(96, 32), None), "learned positions": (None, None)}
+runs = {name: [read_twins(*way, seed) for seed in range(3)]
+        for name, way in ways.items()}
+for name, seeds in runs.items():
+    print(f"{name:26}", [f"{accuracy(answers):.2f}" for _, answers, _ in seeds])
+
+# %%
+losses = {name: torch.stack([run[0] for run in seeds]) for name, seeds in runs.items()}
+plots.show(draw.losses(losses), "twins-losses")
+
+# %% tags=["claim"]
+# The proof
+nope = [answers for _, answers, _ in runs["no positions"]]
+claim("without positions twins get one answer",
+      all((a[:, 0] - a[:, 1]).abs().max() < 1e-5 for a in nope))
+claim("without positions exactly half is right", all(accuracy(a) == 0.5 for a in nope))
+solved = {name: min(accuracy(run[1]) for run in seeds) for name, seeds in runs.items()}
+claim("a causal mask is enough", solved["no positions, causal mask"] > 0.95)
+claim("with sinusoids it is solved", solved["sinusoids"] > 0.95)
+claim("with learned positions, too", solved["learned positions"] > 0.95)
+
+# %% [markdown]
+# Not *about* a half: **exactly** a half. Twins get the same answer, one of them is
+# wrong, and no amount of training can change that.
 #
-# This is called NoPE, for *no positional encoding*. Does it always fail? **Predict:** what if a word may only look
-# back, as in lesson 07, and there are still no positions?
-
-# %%
-causal = mine("causal_mask")(6)
-runs["no positions, causal mask"] = train_reader(torch.zeros(6, 32), causal)
-a_causal_mask_is_enough = accuracy(runs["no positions, causal mask"][1]) > 0.95
-assert a_causal_mask_is_enough
-print("no positions, but a causal mask: above 0.95")
-
-# %% [markdown]
-# It is solved. The mask treats places differently: in "hot not cold", "cold" has heard of "hot", but "hot" has not
-# heard of "cold". So an encoder is blind without positions, and a decoder is not quite. Haviv and colleagues found in
-# 2022 that language models trained with no positions at all are competitive with those that have them
+# The causal mask alone solves it. It treats places differently: in "hot not cold",
+# "cold" has seen "hot", but "hot" has not seen "cold". So an encoder is blind without
+# positions, and a decoder is not quite. Haviv and colleagues found in 2022 that
+# language models with no positions at all are competitive with those that have them
 # ([arXiv:2203.16634](https://arxiv.org/abs/2203.16634)).
 
 # %% [markdown] name="learned"
 # ## The fifth proposal: learn them
 #
-# Why not let training find the vectors? `nn.Embedding(50, d)` is a table with a row for each position, random at first,
-# trained like the words. Gehring and colleagues did so in 2017 ([arXiv:1705.03122](https://arxiv.org/abs/1705.03122),
-# section 3.1). The Transformer paper tried both and found *"nearly identical results"* (section 3.5; table 3, row E).
-#
-# **Predict:** which rows of the table are trained by a sentence of six words? And what does it say about position 50?
+# You have just seen one more proposal at work: `nn.Embedding(96, d)`, a table with a
+# row for each position, random at first and trained like the words. Gehring and
+# colleagues did so in 2017 ([arXiv:1705.03122](https://arxiv.org/abs/1705.03122),
+# section 3.1). The Transformer paper tried both and found *"nearly identical results"*
+# (table 3, row E).
+
+# %% tags=["predict"]
+predict(
+    "Your 96 learned rows were trained on sentences of six words. Row 30 is now …",
+    {
+        "filled in from the rows before it": "Each row is a parameter of its own. "
+        "Nothing ties it to its neighbours.",
+        "zero": "The rows were random at the start. What would have moved this one "
+        "towards zero?",
+        "as random as it was": True,
+    },
+    concept="C098",
+)
 
 # %%
-place = nn.Embedding(50, 16)
-attended = x_hot + place(torch.arange(6))  # (1, T, D)
-attend(attended, attended, attended).square().sum().backward()
-trained_rows = place.weight.grad.abs().sum(1).nonzero()[:, 0].tolist()
-only_seen_positions_are_trained = trained_rows == [0, 1, 2, 3, 4, 5]
-try:
-    place(torch.tensor([50]))
-    beyond_its_table_there_is_nothing = False
-except IndexError as error:
-    beyond_its_table_there_is_nothing = True
-    print("position 50:", error)
-assert only_seen_positions_are_trained
-assert beyond_its_table_there_is_nothing
-print("rows that got a gradient:", trained_rows)
-
-# %% [markdown]
-# Now all five proposals in one table. Each training of the fifth starts somewhere else, and ends somewhere else: its
-# stand-in here is a table as it starts. **Predict** its line. Does anybody pass all four?
+learned = runs["learned positions"][0][2].positions  # seed 0
+torch.manual_seed(0)
+untrained = Reader(len(words), 1, 4).positions  # what the same seed began with
+moved = (learned.weight - untrained.weight).detach().norm(dim=1)  # (96,)
+print("rows that training has moved:", moved.nonzero()[:, 0].tolist())
 
 # %%
-proposals["sinusoids"] = lambda n: waves(n, 16)
-proposals["learned"] = lambda n: nn.Embedding(50, 16)(torch.arange(n)).detach()
-passed = report()
-sinusoids_pass_all_four = passed["sinusoids"] == [True, True, True, True]
-learned_positions_pass_unique_alone = passed["learned"] == [True, False, False, False]
-nobody_else_passes_all = all(not all(row) for name, row in passed.items() if name != "sinusoids")
-assert sinusoids_pass_all_four
-assert learned_positions_pass_unique_alone
-assert nobody_else_passes_all
+last_says = report(sinusoids=lambda n: waves(n, 16),
+                   learned=lambda n: learned(torch.arange(n)).detach())
+plots.show(draw.criteria(bad_ideas | binary_says | last_says), "criteria")
 
 # %% [markdown]
-# Sinusoids pass everything. Learned positions pass one test in four, and in the paper they work as well. Keep both in
-# mind: criteria are good reasons *before* an experiment. They do not replace it.
+# Sinusoids pass everything. Learned positions fail two tests, and they work as well.
+# (They answer the same twice. But train them again from another seed, and you get
+# another table.) Criteria are good reasons *before* an experiment. They do not replace
+# it.
+
+# %% tags=["claim"]
+# The proof
+claim("rows that no sentence reaches stay as they were", moved[6:].max() == 0)
+claim("the six others were trained", moved[:6].min() > 0.01)
+again = runs["learned positions"][1][2].positions.weight[:6]
+claim("two trainings end at two tables", (learned.weight[:6] - again).norm() > 1)
+claim("sinusoids pass all four tests", not any(last_says["sinusoids"]))
+claim("learned positions fail “consistent” and “longer, and bounded”",
+      [not wrong for wrong in last_says["learned"]] == [True, False, False, True])
 
 # %% [markdown] name="longer"
 # ## Longer than training
 #
-# Criterion 3 says that sinusoids *have* rows for longer sentences. Will a network that has never met those rows know
-# what to do with them? The paper is careful: sinusoids *"may allow the model to extrapolate"*. We measure.
+# Sinusoids *have* rows for longer texts. Will a network that has never met those rows
+# know what to do with them? To be right beyond the range of the training is to
+# **extrapolate**. The paper is careful: sinusoids *"may allow the model to
+# extrapolate"*.
 #
-# The task is the easiest that needs positions: at every place, **name the word just before**. Words are eight random
-# symbols, so that guessing is right one time in eight. Training is on 24 words, the test on 96. The mask is causal.
+# We measure, with the easiest task that needs positions: at every place, **name the
+# symbol just before**. There are eight symbols, at random: a guess is right one time in
+# eight. Training is on texts of 24 symbols, the test on 96. The mask is causal.
 
 # %%
-trained_length, test_length = 24, 96
+short, long = 24, 96
 
 
-class Echo(nn.Module):
-    """At each place, name the symbol one place before."""
-
-    def __init__(self, positions, d=32):
-        super().__init__()
-        self.embed, self.attend, self.answer = nn.Embedding(8, d), MultiHeadAttention(d, 1), nn.Linear(d, 8)
-        self.positions = positions
-
-    def forward(self, symbols):
-        T = symbols.shape[1]
-        x = self.embed(symbols) + self.positions(torch.arange(T))  # (B, T, d)
-        return self.answer(x + self.attend(x, x, x, torch.ones(T, T).tril().bool()))  # (B, T, 8)
-
-
-# %%
-def train_echo(positions, seed=0, steps=300):
+def echo(table, seed, farthest=0):
+    """Train on 300 batches; the first symbol is at a place from 0 to `farthest`."""
     torch.manual_seed(seed)
-    echo = Echo(positions)
-    batches = [(torch.randint(8, (32, trained_length)),) for _ in range(steps)]
-    optimizer = torch.optim.Adam([p for p in echo.parameters() if p.requires_grad], lr=5e-3)
-    fit(echo, lambda model, s: F.cross_entropy(model(s)[:, 1:].flatten(0, 1), s[:, :-1].flatten()), batches, optimizer)
-    return echo
+    reader, causal = Reader(8, 8, 1, table), causal_mask(short)
+
+    def loss(model, symbols, start):
+        out = model(symbols, causal, start.item())[:, 1:]  # (B, T - 1, 8)
+        return nn.functional.cross_entropy(out.flatten(0, 1), symbols[:, :-1].flatten())
+
+    batches = [(torch.randint(8, (32, short)), torch.randint(farthest + 1, ()))
+               for _ in range(300)]
+    trained = [p for p in reader.parameters() if p.requires_grad]
+    fit(reader, loss, batches, torch.optim.Adam(trained, lr=5e-3))
+    return reader
 
 
-def share_right(echo):
-    """For each place of 200 long texts, how often the answer is right."""
-    texts = torch.randint(8, (200, test_length), generator=torch.Generator().manual_seed(5))
-    return (echo(texts)[:, 1:].argmax(-1) == texts[:, :-1]).float().mean(0)  # (95,), places 1 to 95
+def share_right(reader):
+    """For each place of 200 long texts, how often the answer is right: (95,)."""
+    texts = torch.randint(8, (200, long), generator=torch.Generator().manual_seed(5))
+    answers = reader(texts, causal_mask(long)).argmax(-1)  # (200, T)
+    return (answers[:, 1:] == texts[:, :-1]).float().mean(0)
 
-
-# %% [markdown]
-# The learned table has 96 rows, too, so that it does not crash.
+# %% tags=["predict"]
+predict(
+    "Two networks learn the task on 24 symbols: one with sinusoids, one with learned "
+    "rows. From place 24 on …",
+    {
+        "sinusoids go on, learned rows fail": "Sinusoids have good rows there. But "
+        "has the network ever been corrected at one of them?",
+        "both go on: the task is the same everywhere": "You know that. Row 24 of the "
+        "learned table is as random as it was.",
+        "both fail": True,
+    },
+    concept="C099",
+)
 
 # %%
-fixed = nn.Embedding.from_pretrained(waves(test_length, 32))  # never trained
-learned = nn.Embedding(test_length, 32)
-at_the_start = learned.weight.detach().clone()
-echoes = {"sinusoids, trained": train_echo(fixed), "learned positions, trained": train_echo(learned)}
-untrained_rows_stay_as_they_were = torch.equal(learned.weight[trained_length:], at_the_start[trained_length:])
-assert untrained_rows_stay_as_they_were
-print(f"learned rows from {trained_length} on are as they were at the start: {untrained_rows_stay_as_they_were}")
+def three(table, farthest=0):
+    """Three networks, with three seeds: (3, 95)."""
+    return torch.stack([share_right(echo(table, s, farthest)) for s in range(3)])
+
+
+right = {"sinusoids": three(waves(long, 32)), "learned positions": three(None)}
+plots.show(draw.places(right, short), "echo")
 
 # %% [markdown]
-# A third network costs no training. It has the same parts, but **we write its weights by hand**. Symbols are written
-# into the last eight columns, where the hands hardly move. W_q is your `shift_matrix` for −1, on the other 24 columns.
-# W_v picks up the symbol.
+# The learned rows from 24 on are noise: that had to fail. But sinusoids fail as well,
+# and within a few places. Why? There are three explanations at hand.
+#
+# 1. *The network cannot do it:* one layer and one head are too little.
+# 2. *Unseen angles:* in 24 places only 3 of the 16 hands have made a full turn. The
+#    others point where they have never pointed before.
+# 3. *Too many words:* it has learned to choose among 24, and now there are 96.
+#
+# Each of them has a control: a run in which the suspect is away.
+
+# %% [markdown]
+# **First control: weights by hand.** Nothing is trained. The symbols go into the last
+# eight columns, which hardly move. $W_q$ is your $M_{-1}$ on the other 24. $W_v$ picks
+# the symbol up.
 
 # %%
-by_hand = Echo(fixed)
+by_hand = Reader(8, 8, 1, waves(long, 32))
 fast = torch.diag((torch.arange(32) < 24).float())  # keeps the first 24 columns
 with torch.no_grad():
     for part in (by_hand.embed, by_hand.attend, by_hand.answer):
         for parameter in part.parameters():
             parameter.zero_()
     by_hand.embed.weight[:, 24:] = 10 * torch.eye(8)
-    by_hand.attend.W_q.weight.copy_(100 * shift(-1, 32) @ fast)  # 100: how sure the head is
+    by_hand.attend.W_q.weight.copy_(100 * shift(-1, 32) @ fast)  # 100: how sure it is
     by_hand.attend.W_k.weight.copy_(fast)
     by_hand.attend.W_v.weight[:8, 24:] = torch.eye(8)
     by_hand.attend.W_o.weight.copy_(torch.eye(32))
     by_hand.answer.weight[:, :8] = torch.eye(8)
-echoes["sinusoids, weights by hand"] = by_hand
 symbols = torch.tensor([[3, 1, 4, 1, 5, 2, 6, 5]])
-answers = by_hand(symbols).argmax(-1)  # (B, T)
-by_hand_names_the_symbol_before = torch.equal(answers[:, 1:], symbols[:, :-1])
-assert by_hand_names_the_symbol_before
+answers = by_hand(symbols, causal_mask(8)).argmax(-1)  # (B, T)
 print("symbols:", symbols[0].tolist(), " answers:", answers[0].tolist())
 
 # %% [markdown]
-# **Predict** three lines: up to place 23, and from 24 on.
-
-# %%
-right = {name: share_right(echo) for name, echo in echoes.items()}
-figure, axis = plt.subplots(figsize=(8, 3.4))
-for (name, share), style in zip(right.items(), ("-", "--", ":"), strict=True):
-    axis.plot(range(1, test_length), share, style, label=name, linewidth=2)
-axis.axvline(trained_length - 0.5, color="black", linewidth=1)
-axis.text(trained_length + 0.5, 0.72, "← trained up to here")
-axis.set(xlabel="place in the text", ylabel="share of right answers", ylim=(0, 1.05))
-axis.legend(loc="center right")
-plots.show(figure, "Share of right answers over the place in the text. Up to place 23 all three lines are at 1. From "
-                   "24 on, learned positions drop at once to about one in eight, trained sinusoids follow within a few "
-                   "places, and the line made by hand stays at 1 up to place 95.")
-
-# %%
-inside = {name: share[: trained_length - 1].mean().item() for name, share in right.items()}
-beyond = {name: share[trained_length - 1 :].mean().item() for name, share in right.items()}
-all_three_are_right_within = min(inside.values()) > 0.95
-learned_positions_guess_beyond = beyond["learned positions, trained"] < 0.25
-both_trained_ones_fail_beyond = learned_positions_guess_beyond and beyond["sinusoids, trained"] < 0.4
-by_hand_no_place_is_too_far = beyond["sinusoids, weights by hand"] == 1
-assert all_three_are_right_within
-assert both_trained_ones_fail_beyond
-assert by_hand_no_place_is_too_far
-print("within: all above 0.95; beyond: learned below 0.25, trained sinusoids below 0.4, by hand exactly 1")
-
-# %% [markdown]
-# **What that means.** The learned rows from 24 on are what they were before training, to the last bit: noise. That had
-# to fail.
+# **Second control: no unseen angles.** With base 4 instead of 10000 the slowest of the
+# 16 hands comes round within 24 places.
 #
-# Sinusoids fail as well, though they *could* have worked: the dotted line is the same network with other weights, and
-# it is right at every place. Training did not find those, because it did not need them. **Predict:** in 24 places, how
-# many of the 16 hands make a full turn?
+# **Third control: random starts.** Texts still have 24 symbols in training. But the
+# first one is at a random place from 0 to 72, so that every row is met.
 
 # %%
-full_turn = int((wavelengths(32) <= trained_length).sum())
-thirteen_of_sixteen_hands_show_something_new_beyond = full_turn == 3
-assert thirteen_of_sixteen_hands_show_something_new_beyond
-print(f"{full_turn} of {len(wavelengths(32))} hands have been all the way round")
+angles = torch.arange(long)[:, None] * 2 * torch.pi / wavelengths(32, 4)  # (96, 16)
+quick = torch.cat([angles.sin(), angles.cos()], dim=1)  # (96, 32)
+controls = {"weights by hand": share_right(by_hand)[None],
+            "all hands came round": three(quick),
+            "random starts": three(waves(long, 32), farthest=long - short)}
+plots.show(draw.places(controls, short), "echo-controls")
+
+# %% tags=["claim"]
+# The proof
+inside = [r[:, : short - 1].mean(1).min() for r in (right | controls).values()]
+beyond = {name: r[:, short - 1 :].mean(1) for name, r in (right | controls).items()}
+claim("up to place 23 all are right", min(inside) > 0.95)
+claim("beyond, learned positions are near to guessing",
+      beyond["learned positions"].max() < 0.25)
+claim("beyond, trained sinusoids are wrong more often than right",
+      beyond["sinusoids"].max() < 0.5)
+claim("with weights by hand no place is too far", beyond["weights by hand"].min() == 1)
+claim("in 24 places 3 of 16 hands make a full turn",
+      (wavelengths(32) <= short).sum() == 3)
+claim("with base 4 all hands do", (wavelengths(32, 4) <= short).all())
+claim("and yet it fails", beyond["all hands came round"].max() < 0.5)
+claim("with random starts it is right nearly everywhere",
+      beyond["random starts"].min() > 0.8)
 
 # %% [markdown]
-# Thirteen hands point to angles beyond 24 that the network has never seen, and whatever it made of them is a guess. So
-# *"longer"* in criterion 3 is a promise about the **table**, not about the **network**. Press and colleagues measured
-# the same on language models: sinusoids hardly reach beyond the trained length
-# ([arXiv:2108.12409](https://arxiv.org/abs/2108.12409)).
+# **What that means.** The same network with other weights is right at every place, so
+# it is not too small. Where every single angle was seen, it fails as before, so unseen
+# angles are not the cause. Where it met all rows, 24 words at a time, it reads 96, so
+# it is not the number of words.
+#
+# What is left: the network did not learn the *rule* "one step back". It learned what to
+# do with the **rows it met**, and 24 rows can be told apart in many ways that mean
+# nothing in row 25. So *"longer"* in the list of criteria is a promise about the
+# **table**, and not about the **network**. Press and colleagues measured the same on
+# language models: sinusoids hardly reach beyond the trained length
+# ([arXiv:2108.12409](https://arxiv.org/abs/2108.12409)). What this does not show: how
+# larger models on real texts behave far beyond their training.
+
+# %% [markdown] name="further-add"
+# ## Further: add or append, and which one is louder
+#
+# One could append the position, and mix nothing: $(x, p)$, twice as wide. What does the
+# next matrix $W$ see? If $W$ stands there twice, one below the other, appending gives
+#
+# $$
+# (x, p) \begin{pmatrix} W \\ W \end{pmatrix} = x W + p W = (x + p)\, W
+# $$
+#
+# So adding *is* appending, with one matrix for both parts. Two matrices could do more.
+# But they make the attention twice as wide, with nearly four times the parameters.
+
+# %%
+W = torch.randn(16, 16, generator=torch.Generator().manual_seed(2))
+p = waves(6, 16)
+added = (x_hot[0] + p) @ W  # (T, D)
+appended = torch.cat([x_hot[0], p], dim=1) @ torch.cat([W, W])  # (T, 2D) @ (2D, D)
+size = {d: sum(q.numel() for q in MultiHeadAttention(d, 4).parameters())
+        for d in (16, 32)}
+print(f"largest difference: {(added - appended).abs().max():.3f}; parameters: {size}")
+
+# %% [markdown]
+# Which of the two is larger, word or position? A row of PE is always $\sqrt{d/2}$ long,
+# because every hand adds $\sin^2 + \cos^2 = 1$. How long a word is depends on how the
+# embedding is **initialised**. The paper multiplies embeddings by $\sqrt d$ (section
+# 3.4) and does not say why. Here is the ratio *word : position* for embeddings with a
+# standard deviation of $1/\sqrt d$, and of 1, as in PyTorch's `nn.Embedding`.
+
+# %%
+d = 512
+draws = torch.randn(1000, d, generator=torch.Generator().manual_seed(4))
+ratio = {name: (std * draws).norm(dim=1).mean() / waves(50, d).norm(dim=1).mean()
+         for name, std in {"1/√d": d**-0.5, "1": 1.0}.items()}
+for name, r in ratio.items():
+    print(f"standard deviation {name:>4}: as it is {r:.2f}, times √d {r * d**0.5:.1f}")
+
+# %% tags=["claim"]
+# The proof
+claim("adding is appending with one matrix for both",
+      torch.allclose(added, appended, atol=1e-4))
+claim("twice as wide has nearly four times the parameters",
+      3.8 < size[32] / size[16] < 4)
+lengths_of = waves(50, d).norm(dim=1)
+claim("a row of PE is √(d/2) long", (lengths_of - (d / 2) ** 0.5).abs().max() < 1e-3)
+claim("small words are drowned without the factor √d", ratio["1/√d"] < 0.1)
+claim("with the factor they are a little longer than a position",
+      1 < ratio["1/√d"] * d**0.5 < 2)
+claim("PyTorch's own need no factor", 1 < ratio["1"] < 2)
+
+# %% [markdown]
+# So $\sqrt d$ is right for embeddings that start small: it lifts the word to the height
+# of the position. For embeddings that start at 1 it drowns the *position*, and training
+# has to mend that. When you copy a formula, copy its initialisation, too.
+
+# %% [markdown] name="further-exact"
+# ## Further: how exact is the shift, and why not fit it?
+#
+# Float32 cannot say more than "0.0000". Here is the same turn in float64, written
+# another way. Sine and cosine are the two parts of a **complex number** of length 1,
+# and multiplying such numbers adds their angles.
+
+# %%
+frequency = 10000 ** -(torch.arange(0, 16, 2).double() / 16)  # (d / 2,)
+angles = torch.arange(1000)[:, None] * frequency  # (n, d / 2), float64
+hands = torch.polar(torch.ones_like(angles), angles)  # cos + i sin
+turn = {k: torch.polar(torch.ones(8).double(), k * frequency) for k in (1, 7, 500)}
+errors = {k: (hands[:-k] * turn[k] - hands[k:]).abs().max().item() for k in turn}
+{k: f"below 1e-12: {error < 1e-12}" for k, error in errors.items()}
+
+# %% [markdown]
+# Why derive $M$ at all? Take 101 rows of the table, and let **least squares** find the
+# matrix that takes each row to the next one with the smallest error. Two solvers try.
+
+# %%
+here, there = many[:100], many[1:101]  # positions 0 to 100
+matrices = {"rotation": shift(1, 16).T}  # rows: here @ matrix = there
+for name, driver in {"fit, singular values": "gelsd", "fit, QR": "gels"}.items():
+    matrices[name] = torch.linalg.lstsq(here, there, driver=driver).solution
+off = {name: (many[:-1] @ matrix - many[1:]).abs().amax(1)
+       for name, matrix in matrices.items()}  # (999,) each
+plots.show(draw.errors(off, fitted=100), "fitted-shift")
+
+# %% [markdown]
+# A perfect fit and a wrong matrix: whoever looks at the fit alone believes it. Over 100
+# positions the slow hands hardly move. Their cosines are all nearly 1, and nothing in
+# the data tells these columns apart. The **condition number** says by how much rounding
+# errors may grow: the largest singular value over the smallest.
+
+# %%
+exact = torch.stack([hands.imag, hands.real], -1).flatten(1)  # (1000, 16), float64
+condition = torch.linalg.cond(exact[:100]).item()
+print(f"of 100 rows: above 10^12: {condition > 1e12}; "
+      f"of the rotation: {torch.linalg.cond(shift(1, 16)):.3f}")
+
+# %% tags=["claim"]
+# The proof
+rotation, *fits = off.values()
+claim("the turn is exact to 1e-12", max(errors.values()) < 1e-12)
+claim("both fits look perfect where they were made",
+      all(fit_off[:100].max() < 1e-3 for fit_off in fits))
+claim("both are wrong from position 500 on",
+      all(fit_off[500:].max() > 0.3 for fit_off in fits))
+claim("the rotation is right everywhere", rotation.max() < 1e-3)
+claim("rounding errors of the fit may grow beyond measure", condition > 1e12)
+claim("a rotation lets nothing grow", abs(torch.linalg.cond(shift(1, 16)) - 1) < 1e-4)
 
 # %% [markdown]
 # ## Summary
 #
-# - Attention is blind to order, at any depth. Without positions, twins come out at exactly one half.
-# - Two ways out: read one by one, or inject a vector for each place. The Transformer adds one to each word.
-# - A number from 0 to 1 has no fixed step and needs the length first. Integers grow, and meet lengths never seen.
-# - Four criteria: unique, consistent, longer and bounded, deterministic. Binary is unique but jumps. Sinusoids pass
-#   all.
-# - Sinusoids lie in −1 … 1. Wavelengths grow from 2π by a constant factor, up to 10000^(1 − 2/d) · 2π.
-# - PE(pos) · PE(pos + k) depends on k alone, but does not fall steadily. PE(pos + k) = M_k PE(pos), by a rotation.
+# - Attention is blind to order, at any depth. Without positions, twins come out at
+#   exactly one half. A causal mask is enough to see some order.
+# - Two ways out: read one by one, or add a vector for each place, a **positional
+#   encoding**. The Transformer adds.
+# - A number from 0 to 1 has no fixed step and needs the length first. Integers grow,
+#   and meet lengths never seen. Binary numbers are unique but jump.
+# - Four criteria: unique, consistent, longer and bounded, deterministic. Sinusoids pass
+#   all. Learned positions fail two, and work as well.
+# - Sinusoids lie in −1 … 1. Wavelengths grow from 2π by a fixed factor, nearly up to
+#   10000 · 2π, and so nearly half of all columns hardly move within a sentence.
+# - PE(pos) · PE(pos + k) depends on k alone, but does not fall steadily. PE(pos + k) =
+#   M_k PE(pos), and M_k is a rotation.
 # - A table may go on for ever. What a network has learned from its first rows need not.
 #
-# **Think about it.** The weights written by hand are right for every place, yet training on 24 places did not find
-# them. What could you change, in the data or in the network, so that it has to? (One answer: turn queries and keys
-# themselves by M_pos in each layer, so that only the distance is left in their product. That is RoPE,
-# [arXiv:2104.09864](https://arxiv.org/abs/2104.09864).)
+# **Think about it.** With random starts the network reads 96 symbols after training on
+# 24 at a time. Has it learned the rule now, or has it only met more rows? Which run
+# would tell?
 #
-# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.5 (the formulas, the wavelengths,
-# the claim about PE(pos + k), *"may allow the model to extrapolate"*), section 3.4 (the factor √d), table 3, row E
-# (learned positions). Learned positions: [Gehring et al. 2017](https://arxiv.org/abs/1705.03122), section 3.1. The four
-# criteria follow a list by Amirhossein Kazemnejad ([*The Positional
-# Encoding*](https://kazemnejad.com/blog/transformer_architecture_positional_encoding/), 2019).
+# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.5
+# (the formulas, the wavelengths, the claim about PE(pos + k), *"may allow the model to
+# extrapolate"*), section 3.4 (the factor √d), table 3, row E (learned positions). The
+# four criteria follow a list by Amirhossein Kazemnejad ([*The Positional
+# Encoding*](https://kazemnejad.com/blog/transformer_architecture_positional_encoding/),
+# 2019).
 #
-# **Next.** All parts are on the table: attention, heads, masks, wires, positions. Lesson 10 puts them together to an
-# encoder, and lets it read.
+# **Next.** All parts are on the table: attention, heads, masks, norms, positions.
+# Lesson 10 puts them together to an encoder, and lets it read.

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,26 +30,38 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def lab(tmp_path):
-    """JupyterLab serving a copy of lessons/, with settings and a token of its own; yields the lesson's address."""
+    """JupyterLab serving a copy of lessons/; yields the lesson's address."""
     shutil.copytree(ROOT / "lessons", tmp_path / "lessons", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    with jupyter_lab(tmp_path / "lessons", tmp_path) as address:
+        yield address(LESSON)
+
+
+@contextmanager
+def jupyter_lab(folder, tmp_path, **chosen):
+    """JupyterLab serving a folder, with settings and a token of its own; gives a function from a file to its address.
+
+    chosen: further settings, by the name of their plugin in JupyterLab's apputils-extension
+    """
     settings = tmp_path / "settings"
     settings.mkdir()
-    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
-    (settings / "overrides.json").write_text(json.dumps(quiet))
+    chosen = {"notification": {"fetchNews": "false", "checkForUpdates": False}, **chosen}
+    plugin = "@jupyterlab/apputils-extension:"
+    (settings / "overrides.json").write_text(json.dumps({plugin + name: value for name, value in chosen.items()}))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     own = {f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
-    own |= {"JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "user"), "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "spaces")}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "user"), "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "spaces"),
+            "PYTHONPATH": str(ROOT)}
     log = (tmp_path / "server.log").open("w")
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--port-retries=0",
-         "--IdentityProvider.token=learner", f"--ServerApp.root_dir={tmp_path / 'lessons'}",
+         "--IdentityProvider.token=learner", f"--ServerApp.root_dir={folder}",
          f"--LabApp.app_settings_dir={settings}"],
         env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"http://127.0.0.1:{port}/api?token=learner", server)
-        yield f"http://127.0.0.1:{port}/lab/tree/{LESSON}?token=learner"
+        yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token=learner".format
     finally:
         server.terminate()
         server.wait(20)
@@ -69,11 +82,15 @@ def _wait_until_idle(page):
     page.wait_for_timeout(1000)
 
 
-def _run_all(page):
+def _run_all_cells(page):
     page.keyboard.press("Control+Shift+C")  # the palette of commands
     page.keyboard.type("Run All Cells")
     page.wait_for_selector(".lm-CommandPalette-item.lm-mod-active:has-text('Run All Cells')")
     page.keyboard.press("Enter")
+
+
+def _run_all(page):
+    _run_all_cells(page)
     prompts = "[...document.querySelectorAll('.jp-CodeCell:not(:has(.jp-Placeholder)) .jp-InputPrompt')]"  # unfolded
     page.wait_for_function(
         f"() => {{ const p = {prompts}.map(e => e.textContent);"

@@ -38,6 +38,7 @@ def test_what_is_no_claim_is_one_sentence(arguments, says):
     ('# %%\nclaim("a", True)', "a claim that is not folded"),
     ('# %% tags=["claim"]\nclaim("a", True)', "begins with the line `# The proof`"),
     ('# %% tags=["claim"]\n# The proof\nx = 1', "calls claim"),
+    ('# %% tags=["claim"]\n# The proof\nclaim(f"{x}", True)', "a plain text"),
     ('# %% tags=["given"]\nx = 1', "a given cell holds one line"),
 ])
 def test_a_claim_in_view_is_one_line_of_the_build(tmp_path, code, says):

@@ -245,6 +245,8 @@ SUBLAYER_CONNECTION = Exercise(
              weights=gain_and_offset([1.0, 2.0, 1.0], [0.0, 0.5, 1.0])),
         Call((torch.tensor([[2.0, -1.0, 0.0], [1.0, 1.0, 3.0]]), NeighbourPlusTwo()), build=(3, 0.5),
              weights=gain_and_offset([1.0, 2.0, 1.0], [0.0, 0.5, 1.0])),
+        Call((torch.tensor([0.02, -0.01, 0.0]), NeighbourPlusTwo()), build=(3, 0.0),  # of so small an x, eps tells 2x
+             weights=gain_and_offset([1.0, 2.0, 1.0], [0.0, 0.5, 1.0])),
     ),
     sizes=((5, 2, 3), (3, 4), (4, 2, 3, 5), (6,), (3, 3), (3, 3, 3), (4, 1, 1), (2, 3)),
     square_size=(4, 2, 3),

@@ -79,7 +79,10 @@ class Sheet:
     def node(self, x, y, sign, colour=style.INK, radius=10):
         """A small circle where two things become one: "+", "×" or "·"."""
         self.circle(x, y, radius, colour)
-        self.text(x, y, sign, (2.6 if sign == "·" else 1.6) * radius, colour, bold=True)
+        if sign == "·":
+            self.circle(x, y, 0.22 * radius, colour, colour)
+        else:
+            self.text(x, y, sign, 1.6 * radius, colour, bold=True)
 
     def line(self, *points, colour=style.INK, width=1.6, dashed=False):
         """A line through all points, (x, y) each, with rounded corners."""

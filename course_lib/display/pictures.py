@@ -84,8 +84,8 @@ def svg_of(body, width, height, scale=1.0):
 
 def _image(kind, data, alt, width, hover, corners=""):
     text = base64.b64encode(data).decode()
-    return (f'<div style="position:relative;display:inline-block;max-width:100%"><img src="data:image/{kind};base64,'
-            f'{text}" {width}alt="{escape(alt)}" style="max-width:100%;display:block{corners}">{hover}</div>')
+    return (f'<div style="position:relative;display:inline-block"><img src="data:image/{kind};base64,{text}" {width}'
+            f'alt="{escape(alt)}" style="max-width:100%;display:block{corners}">{hover}</div>')
 
 
 def _hover(axes, frame):

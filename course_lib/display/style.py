@@ -20,7 +20,7 @@ VALUE = "#0d6636"  # green: it is delivered
 SCORE = SOFT  # grey: before the softmax
 WEIGHT = "#6b2560"  # violet: after the softmax
 ACCENT = "#0f7c94"  # teal: the one thing to look at, where none of the above is meant
-LINES = (INK, ACCENT, "#b3264d", "#8a5b00", WEIGHT, SOFT)  # curves, in this order
+LINES = (ACCENT, INK, "#b3264d", "#8a5b00", WEIGHT, SOFT)  # curves, in this order
 FONT = "Inter, 'Helvetica Neue', 'Segoe UI', Arial, 'DejaVu Sans', sans-serif"  # the first that a reader has
 
 

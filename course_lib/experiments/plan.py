@@ -1,6 +1,7 @@
 """What an experiment measures, point by point, and how nearly a second run has to agree."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 
 class Near(NamedTuple):

@@ -36,7 +36,7 @@ class Question:
         """
         if self.wants_a_number:
             number = _number(guess)
-            near = [answer for answer in self.answers if abs(number - answer) <= self._room(answer)]
+            near = [answer for answer in self.answers if abs(number - answer) <= self.room(answer)]
             return min(near, key=lambda answer: abs(number - answer), default=None)
         found = [answer for answer in self.answers if _plain(answer) == _plain(guess)]
         if not found:
@@ -51,7 +51,8 @@ class Question:
         says = self.answers[answer]
         return says is True, "Right. Run on, and see why." if says is True else says
 
-    def _room(self, answer):
+    def room(self, answer):
+        """How near a number has to be to an answer."""
         return NEAR * abs(answer) if self.within is None else self.within
 
 

@@ -1,7 +1,8 @@
 """A question in a notebook: buttons where a kernel listens, folded with its answers where nobody does."""
 
+import re
 import sys
-from html import escape
+from html import escape as escaped
 
 from course_lib.display.live import somebody_is_looking
 from course_lib.predictions.question import QuestionError
@@ -9,6 +10,11 @@ from course_lib.predictions.question import QuestionError
 COLOURS = {True: "#2e7d32", False: "#b3541e"}
 BAR = "border-left:4px solid {colour};padding:6px 12px;margin:4px 0"
 INK = "#5b5b66"
+
+
+def escape(text):
+    """Text for HTML; what stands between asterisks is emphasised."""
+    return re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", escaped(text))
 
 
 def as_reply(of, guess, right, says):

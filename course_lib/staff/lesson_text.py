@@ -162,6 +162,8 @@ def _cell(stem, kind, source, metadata, line):
     claims = kind == "code" and re.search(r"^\s*claim\(", source, re.M)
     if claims and "claim" not in tags:
         raise LessonError(f"{where}: a claim that is not folded: give its cell the tag claim")
+    if re.search(r"""^\s*claim\(\s*[^\s"']""", source, re.M):
+        raise LessonError(f"{where}: a claim begins with its sentence, a plain text")
     if "claim" in tags and not (claims and source.startswith(PROOF + "\n")):
         raise LessonError(f"{where}: a cell tagged claim begins with the line `{PROOF}`, and calls claim(…)")
     return Cell(kind, source, metadata, line, *((named, None) if "exercise" in tags else (None, named)))

@@ -178,16 +178,17 @@ def _build(cls, call):
         fill_with_identities(module, *call.build[:2], call.layout)
         return module
     own, names = dict(module.named_parameters(remove_duplicate=False)), {}
-    for name, weight in (call.weights or {}).items():
-        if name not in own:
-            raise UnregisteredWeight(f"it has no registered parameter named {name}")
-        if names.setdefault(id(own[name]), name) != name:
-            raise UnregisteredWeight(f"its {name} and {names[id(own[name])]} are one and the same parameter")
-        folded = own[name].dim() > weight.dim() and own[name].numel() == weight.numel()  # such as a convolution's
-        if own[name].shape != weight.shape and not folded:
-            raise UnregisteredWeight(f"its {name} has shape {tuple(own[name].shape)}, not {tuple(weight.shape)}")
-        with torch.no_grad():
-            own[name].copy_(weight.reshape(own[name].shape))
+    with torch.no_grad():
+        for name, weight in (call.weights or {}).items():
+            if name not in own:
+                raise UnregisteredWeight(f"it has no registered parameter named {name}")
+            mine = own[name]
+            if names.setdefault(id(mine), name) != name:
+                raise UnregisteredWeight(f"its {name} and {names[id(mine)]} are one and the same parameter")
+            folded = mine.dim() > weight.dim() and mine.numel() == weight.numel()  # such as a convolution's
+            if mine.shape != weight.shape and not folded:
+                raise UnregisteredWeight(f"its {name} has shape {tuple(mine.shape)}, not {tuple(weight.shape)}")
+            mine.copy_(weight.reshape(mine.shape) if folded else weight)
     return module
 
 

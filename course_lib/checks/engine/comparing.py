@@ -216,10 +216,12 @@ def _values_alike(a, b):
     if torch.equal(a, b):
         return True
     finite = torch.isfinite(a) & torch.isfinite(b)
-    filler = torch.zeros((), dtype=a.dtype)
-    same_holes = torch.equal(a.isnan(), b.isnan()) and torch.equal(*(torch.where(t.isinf(), t, filler) for t in (a, b)))
-    return same_holes and first_difference(torch.where(finite, a, filler), torch.where(finite, b, filler),
-                                           2 * ROUNDINGS) is None
+    if not finite.all():
+        holes = [t.masked_fill(finite, 0).nan_to_num(0) for t in (a, b)]
+        if not torch.equal(a.isnan(), b.isnan()) or not torch.equal(*holes):
+            return False
+        a, b = (t.masked_fill(~finite, 0) for t in (a, b))
+    return not differences(a, b, 2 * ROUNDINGS).any()
 
 
 def number(value, digits=4):

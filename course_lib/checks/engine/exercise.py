@@ -56,7 +56,7 @@ def questions(exercise, seed=0):
 
     def made(size, **circumstances):
         build = exercise.build(*size) if exercise.build else None
-        weights = random_weights(exercise.verified(*build), generator) if exercise.build else None
+        weights = _random(_shapes(exercise.verified, build), generator) if exercise.build else None
         return Call(exercise.make(generator, *size), build=build, weights=weights, **circumstances)
 
     size, square = exercise.sizes[0], exercise.square_size or exercise.sizes[0]
@@ -127,8 +127,17 @@ def _other_size(exercise, size):
 
 def random_weights(module, generator):
     """A value for every parameter of a module, far from its initial one: gains at 1 and biases at 0 hide mistakes."""
-    return {name: torch.randn(p.shape, generator=generator) / p.shape[-1] ** 0.5 + 0.1
-            for name, p in module.named_parameters()}
+    return _random({name: p.shape for name, p in module.named_parameters()}, generator)
+
+
+def _random(shapes, generator):
+    return {name: torch.randn(shape, generator=generator) / shape[-1] ** 0.5 + 0.1 for name, shape in shapes.items()}
+
+
+@lru_cache(maxsize=1024)
+def _shapes(cls, build):
+    """The shape of every parameter of a module, by name; most questions are asked of modules of few sizes."""
+    return {name: p.shape for name, p in cls(*build).named_parameters()}
 
 
 @lru_cache(maxsize=4096)  # a class is graded with the same questions

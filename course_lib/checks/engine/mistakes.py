@@ -269,13 +269,18 @@ def _edited(path, written, answer, places):
         lines[first:last] = new
     source, where = "\n".join(lines), f"{_at(path, written.line)}: {written.name}"
     try:
-        changed = ast.dump(ast.parse(source)) != ast.dump(ast.parse(plain_source(answer)))
+        changed = ast.dump(ast.parse(source)) != _tree(plain_source(answer))
     except SyntaxError as error:
         line = (error.text or "").strip()
         raise MistakesError(f"{where}: what is left is no Python: {error.msg} in `{line}`") from None
     if not changed:
         raise MistakesError(f"{where}: the edit changes nothing")
     return source
+
+
+@cache
+def _tree(source):
+    return ast.dump(ast.parse(source))
 
 
 def _only_place(lines, wanted, answer, where):

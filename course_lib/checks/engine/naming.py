@@ -14,8 +14,8 @@ from course_lib.checks.engine.pairs import pair
 
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
-PAIRS = 250  # are asked at most, those that stand first in the file: about a second the first time, then a tenth of it
-WEIGHTS = 5_000  # of all modules that are made for it; large ones take long
+PAIRS = 250  # are asked at most, those that stand first in the file
+WEIGHTS = 2_500  # of all modules that are made for it; large ones take long
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def closest(exercise, calls, replies):
             (wrong if compare(truth(exercise, c), r, c) else right).append((c, r))
     if len(wrong) < FEW or wrong[0][1].form == "True or False":
         return None
+    wrong.sort(key=lambda pair: len(pair[0].weights or ()))  # most mistakes are asked the first of them only
     same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
     best = max(same.values(), default=0)
     found = [m for m, n in same.items() if n == best]
@@ -119,11 +120,14 @@ def closest(exercise, calls, replies):
 
 
 def _how_many_alike(mistake, pairs, needed=0):
-    """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed."""
+    """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed.
+
+    And where any are needed, 0 if it is none of the first few: nearly all mistakes are then asked no more.
+    """
     same = 0
-    for i, (call, reply) in enumerate(pairs):
+    for asked, (call, reply) in enumerate(pairs, 1):
         same += alike(reply_of(mistake, call), reply)
-        if same + len(pairs) - i - 1 < needed:
+        if same + len(pairs) - asked < needed or needed and asked == FEW and not same:
             return 0
     return same
 

@@ -7,6 +7,7 @@ mistake is an edit, two that change different words of the source can be made to
 import difflib
 import re
 from functools import cache, lru_cache
+from itertools import takewhile
 
 from course_lib.checks.engine.mistakes import Mistake
 
@@ -37,8 +38,16 @@ def pair(answer, one, other):
 def _changes(mistake):
     """[(first, last, new words)]: what a mistake puts in the place of words of the right answer."""
     right, wrong = _words(mistake.right), _words(mistake.source)
-    matcher = difflib.SequenceMatcher(None, right, wrong, autojunk=False)
-    return [(a, b, wrong[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
+    same = _same_at_the_start(right, wrong)
+    rest = _same_at_the_start(right[same:][::-1], wrong[same:][::-1])
+    middles = right[same : len(right) - rest], wrong[same : len(wrong) - rest]
+    matcher = difflib.SequenceMatcher(None, *middles, autojunk=False)
+    return [(same + a, same + b, middles[1][c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
+
+
+def _same_at_the_start(one, other):
+    """How many words two texts begin with alike; what is left takes less time to compare."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
 @cache

@@ -1,0 +1,424 @@
+"""Instruments move, say what they show, and show what Python computes: on a plain page, in JupyterLab, on the site."""
+
+import base64
+import re
+import xml.etree.ElementTree as ElementTree
+from importlib.util import find_spec
+
+import nbformat
+import pytest
+import torch
+
+from course_lib.display import instruments
+from course_lib.display.descriptions import description
+from course_lib.display.instruments import INSTRUMENTS
+from course_lib.display.instruments.pen import COLOURS
+from course_lib.positions import sinusoidal_positions
+from course_lib.staff.site import __main__ as site_command
+from course_lib.staff.site import building
+from course_lib.staff.site.page import LESSONS, Page
+from tests.test_accessibility import contrast
+from tests.test_browser import _run_all_cells, _wait_until_idle, jupyter_lab
+
+TEN = torch.randn(10, generator=torch.Generator().manual_seed(4))
+TEN = TEN / TEN.std()
+THINGS = ["tea", "soup", "ice cream", "stone"]
+KEYS = torch.tensor([[1.0, 1.0], [1.0, 0.5], [-1.0, 0.9], [0.1, -1.2]])
+QUERY = torch.tensor([0.7, 1.15])
+TABLE = sinusoidal_positions(64, 16)
+DATA = {
+    "softmax-and-scale": {"scores": TEN},
+    "query-among-keys": {"names": THINGS, "keys": KEYS, "query": QUERY, "axes": ("warm", "liquid")},
+    "clock-hands": {"table": TABLE},
+}
+MOST = 60_000  # bytes
+
+
+def html(name, **other):
+    return instruments.as_html(name, description(f"instrument-{name}"), **{**DATA[name], **other})
+
+
+# ---- without a browser ----
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_an_instrument_is_small_and_fetches_nothing(name):
+    """A megabyte in a notebook, a script from elsewhere that is missing offline, an output that is never the same."""
+    text = html(name)
+    assert len(text.encode()) <= MOST and text == html(name)
+    addresses = set(re.findall(r"https?://[^\s\"'`]+", text)) - {"http://www.w3.org/2000/svg"}
+    assert not addresses and not re.search(r"\bfetch\(|XMLHttp|import\(|@import|url\(|WebSocket", text)
+    script = text.split("<script>")[1]
+    assert script.count("</") == 2, "the script's own end, and the instrument's"
+
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_the_still_picture_is_svg_with_words_beside_it(name):
+    """A picture that is broken, or that a screen reader passes over, where scripts are not run."""
+    alt, picture = still(html(name))
+    assert alt == description(f"instrument-{name}") and len(alt.split()) >= 12
+    words = [part.text for part in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(words) > 10 and not any("nan" in word for word in words)
+
+
+def still(text):
+    picture = re.search(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', text)
+    return picture[2], ElementTree.fromstring(base64.b64decode(picture[1]))
+
+
+def test_the_still_picture_shows_the_numbers_that_it_was_given():
+    """A stored picture of other numbers."""
+    words = [part.text for part in still(html("query-among-keys"))[1].iter() if part.text]
+    assert {f"{w:.2f}" for w in torch.softmax(KEYS @ QUERY, 0)} <= set(words)
+
+
+@pytest.mark.parametrize("colour", ["query", "key", "value", "weight", "ink", "soft", "step"])
+def test_words_are_dark_enough_on_the_paper(colour):
+    """Grey on beige that nobody can read in the sun."""
+    assert contrast(COLOURS[colour], COLOURS["paper"]) >= 4.5
+    assert contrast(COLOURS["track"], COLOURS["paper"]) >= 3, "what is to be held"
+    assert all(contrast(COLOURS[words], COLOURS["lit"]) >= 4.5 for words in ("soft", "key", "ink")), "what stands on it"
+
+
+def test_the_colours_are_those_of_all_pictures():
+    """A query that is orange in a figure and red in the instrument below it."""
+    style = pytest.importorskip("course_lib.display.style")
+    for name in ("query", "key", "value", "weight", "ink", "soft", "paper"):
+        assert COLOURS[name] == getattr(style, name.upper())
+    assert COLOURS["step"] == style.ACCENT
+
+
+@pytest.mark.parametrize("name, data, says", [
+    ("pendulum", {}, "no instrument pendulum"),
+    ("softmax-and-scale", {"scores": torch.zeros(10)}, "all the same"),
+    ("softmax-and-scale", {"scores": [1.0, float("nan")]}, "not finite"),
+    ("softmax-and-scale", {"scores": "loud"}, "has to be numbers"),
+    ("softmax-and-scale", {"scores": range(17)}, "room for 2 to 16"),
+    ("query-among-keys", {**DATA["query-among-keys"], "keys": torch.zeros(4, 3)}, "(4, 2)"),
+    ("query-among-keys", {**DATA["query-among-keys"], "axes": ["warm"]}, "a plane has 2"),
+    ("clock-hands", {"table": torch.zeros(64, 15)}, "an even number of columns")])
+def test_what_cannot_be_shown_is_said_in_one_sentence(name, data, says):
+    """A traceback through six files, or a picture of nothing."""
+    with pytest.raises(ValueError) as error:
+        instruments.show(name, "a few words", **data)
+    assert says in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_description_is_shown_where_html_is_not(monkeypatch):
+    """A terminal that gets thirty thousand characters of HTML."""
+    shown = []
+    monkeypatch.setattr(instruments, "display", lambda data, **_: shown.append(data))
+    instruments.show("clock-hands", "instrument-clock-hands", table=TABLE)
+    assert shown[0]["text/plain"] == description("instrument-clock-hands")
+    with pytest.raises(ValueError, match="no picture is described as 'sun-dial'"):
+        instruments.show("clock-hands", "sun-dial", table=TABLE)
+
+
+# ---- in a browser ----
+
+@pytest.fixture
+def page(browser):
+    """A page that fails the test when it logs an error or asks for anything from elsewhere."""
+    troubles = []
+    page = browser.new_page(viewport={"width": 1100, "height": 2600})
+    page.on("request", lambda request: troubles.append(request.url) if request.url.startswith("http") else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    yield page
+    assert troubles == []
+
+
+def fill(page, *bodies, dark=False):
+    ground = "#111; color: #eee" if dark else "#fff"
+    page.set_content(f'<!doctype html><html lang="en"><title>Instruments</title><body style="background: {ground}">'
+                     f"<main><h1>Instruments</h1>{''.join(bodies)}</main>")
+
+
+@pytest.mark.browser
+def test_an_instrument_lives_however_a_notebook_puts_its_html_on_the_page(page):
+    """Editors that run scripts before what they belong to is on the page, or take them away after they have run."""
+    again = """const again = old => {
+        const script = document.createElement('script');
+        script.text = old.textContent;
+        return script;
+    };"""
+    ways = {"in a part that is put on the page when it is ready": """
+                const part = document.createElement('div');
+                part.innerHTML = html;
+                for (const old of part.querySelectorAll('script')) old.replaceWith(again(old));
+                document.querySelector('main').append(part);""",
+            "on the page, and scripts are taken away": """
+                const part = document.createElement('div');
+                document.querySelector('main').append(part);
+                part.innerHTML = html;
+                for (const old of part.querySelectorAll('script')) part.appendChild(again(old)).remove();""",
+            "as a fragment": """
+                document.querySelector('main').append(document.createRange().createContextualFragment(html));"""}
+    for way, put in ways.items():
+        fill(page)
+        page.evaluate(f"html => {{ {again} {put} }}", html("clock-hands"))
+        assert page.locator(".living").count() == 1, way
+
+
+def said(root):
+    return root.locator("[aria-live=polite]").inner_text()
+
+
+def heights(root):
+    """Of the bars of the weights, in pixels."""
+    bars = root.locator("svg").first.locator("rect[fill='var(--weight)']")
+    return [float(bar.get_attribute("height")) for bar in bars.all()]
+
+
+def drag(page, mark, x, y):
+    """By the mouse, so many pixels."""
+    box = mark.bounding_box()
+    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + x / 2, at[1] + y / 2)
+    page.mouse.move(at[0] + x, at[1] + y)
+    page.mouse.up()
+
+
+@pytest.mark.browser
+def test_two_softmaxes_on_a_page_move_each_by_itself_and_show_what_torch_computes(page):
+    """Bars of other weights than torch's, a second instrument that stays a picture, or one that moves its neighbour."""
+    fill(page, html("softmax-and-scale"), html("softmax-and-scale", scores=3 * TEN))
+    first, second = page.locator(".course-instrument").all()
+    assert heights(first) == pytest.approx([120 * w for w in torch.softmax(TEN, 0).tolist()], abs=0.01)
+    assert heights(second) == pytest.approx([120 * w for w in torch.softmax(3 * TEN, 0).tolist()], abs=0.01)
+    before, other = said(first), said(second)
+    slopes = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, 0), TEN).norm().item()
+    assert f"the norm of the Jacobian is {slopes:.2f}" in before
+
+    width = first.get_by_label("or let a width d decide")
+    width.focus()
+    page.keyboard.press("End")
+    assert "At width 1024 the standard deviation is √1024 = 32" in said(first) and "slopes are gone" in said(first)
+    first.get_by_label("divide the scores by √d").check()
+    assert heights(first) == pytest.approx([120 * w for w in torch.softmax(TEN, 0).tolist()], abs=0.01)
+    assert "Divided by √1024 = 32" in said(first) and said(second) == other
+
+    spread = first.get_by_label("standard deviation of the scores")
+    spread.focus()
+    page.keyboard.press("Home")
+    assert spread.get_attribute("aria-valuetext") == "0.10" and "nearly even" in said(first)
+    first.get_by_role("button").click()
+    assert said(first) == before
+
+
+@pytest.mark.browser
+def test_a_single_score_is_moved_by_keys_and_by_the_mouse(page):
+    """A handle that shows a hand and cannot be held, or that loses its focus while it moves."""
+    fill(page, html("softmax-and-scale"))
+    root = page.locator(".course-instrument")
+    knob = root.get_by_role("slider", name="score 1", exact=True)
+    before = knob.get_attribute("aria-valuetext"), said(root)
+    knob.focus()
+    for _ in range(12):
+        page.keyboard.press("Shift+ArrowUp")
+    raised = TEN.clone()
+    raised[0] = float(knob.get_attribute("aria-valuenow"))
+    assert raised[0] > TEN.max() and before != (knob.get_attribute("aria-valuetext"), said(root))
+    shape = [h / 120 for h in heights(root)]
+    assert shape == pytest.approx(torch.softmax(raised, 0).tolist(), abs=0.001)
+    assert knob.evaluate("e => e === document.activeElement") and knob.evaluate("e => e.matches(':focus-visible')")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "score 2"
+
+    drag(page, knob, 0, 60)
+    assert float(knob.get_attribute("aria-valuenow")) < 0 < raised[0]
+
+
+@pytest.mark.browser
+def test_the_query_is_dragged_and_the_weights_follow_as_in_version_2(page):
+    """An arrow that moves and weights that do not, a √d that is not the learner's, or an output outside its mixture."""
+    fill(page, html("query-among-keys"))
+    root = page.locator(".course-instrument")
+    query = root.get_by_role("slider", name="query", exact=True)
+    table, mixture = root.locator(".table svg"), root.locator(".mixing svg")
+
+    def shows(vector, divide_by=1.0):
+        weights = torch.softmax(KEYS @ torch.as_tensor(vector) / divide_by, 0)
+        told = re.findall(r"weight ([\d.]+)", table.get_attribute("aria-label"))
+        assert [float(w) for w in told] == pytest.approx(weights.tolist(), abs=0.006)
+        out = re.search(r"The output is (\S+), (\S+):", mixture.get_attribute("aria-label").replace("−", "-"))
+        assert [float(out[1]), float(out[2])] == pytest.approx((weights @ KEYS).tolist(), abs=0.006)
+
+    shows(QUERY)
+    root.get_by_label("divide the scores by √d").check()
+    shows(QUERY, 2 ** 0.5)
+    root.get_by_label("width d of query and keys").fill("8")
+    shows(QUERY, 2 ** 0.5)  # every width, since random vectors grow as √d does
+    root.get_by_label("divide the scores by √d").uncheck()
+    shows(QUERY, (2 / 256) ** 0.5)
+
+    root.get_by_role("button").click()
+    before = said(root)
+    query.focus()
+    for key in ["ArrowDown"] * 12 + ["ArrowLeft"]:
+        page.keyboard.press(key)
+    assert query.get_attribute("aria-valuetext") == "warm 0.60, liquid −0.05" and said(root) != before
+    shows([0.6, -0.05])
+    drag(page, query, -150, -60)
+    moved = [float(x) for x in re.findall(r"-?[\d.]+", query.get_attribute("aria-valuetext").replace("−", "-"))]
+    assert moved[0] < -0.5 and "ice cream" in said(root)
+    shows(moved)
+
+
+@pytest.mark.browser
+def test_a_finger_drags_the_query_and_a_narrow_page_stacks_its_parts(browser):
+    """A phone that scrolls where a hand wants to turn the arrow, or one on which half of it lies beyond the edge."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.set_content(f'<meta name="viewport" content="width=device-width"><body>{"".join(map(html, DATA))}')
+    root = page.locator(".course-instrument").nth(1)
+    query = root.get_by_role("slider", name="query", exact=True)
+    query.scroll_into_view_if_needed()
+    before, box = query.get_attribute("aria-valuetext"), query.bounding_box()
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    hand = context.new_cdp_session(page)
+    for kind, far in [("touchStart", 0), ("touchMove", 40), ("touchMove", 90), ("touchEnd", None)]:
+        points = [] if far is None else [{"x": at["x"] - far, "y": at["y"] + far}]
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert query.get_attribute("aria-valuetext") != before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    parts = [root.locator(f".{part}").bounding_box()["y"] for part in ("asking", "table", "mixing")]
+    assert parts == sorted(parts) and parts[1] - parts[0] > 200
+
+
+@pytest.mark.browser
+def test_the_hands_show_the_learners_own_table(page):
+    """A clock that turns by a formula of its own, whatever the learner has written."""
+    wrong = torch.cat([TABLE[:, 0::2], TABLE[:, 1::2]], 1)  # sines first, then cosines
+    fill(page, html("clock-hands"), html("clock-hands", table=wrong))
+    right, other = page.locator(".course-instrument").all()
+    like = (TABLE[6] @ TABLE[9]).item()
+    assert f"PE(6) · PE(9) = {like:.2f}" in said(right) and "by its own fixed angle" in said(right)
+    position, k = (right.get_by_role("slider", name=name) for name in ("position", "steps further on"))
+    position.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert position.get_attribute("aria-valuetext") == "pos = 10" and f"PE(10) · PE(13) = {like:.2f}" in said(right)
+    k.fill("20")
+    assert f"PE(10) · PE(30) = {(TABLE[10] @ TABLE[30]).item():.2f}" in said(right)
+    turned = [20 * 10000 ** (-i / 8) * 180 / torch.pi % 360 for i in range(8)]
+    told = re.findall(r"([\d.]+)°", right.locator("svg").first.get_attribute("aria-label"))
+    assert [float(t) for t in told] == pytest.approx(turned, rel=0.02, abs=0.5)
+    row = re.findall(r"[−\d.]+", right.locator("svg").nth(1).get_attribute("aria-label").split("Row 10: ")[1])
+    assert [float(x.replace("−", "-")) for x in row] == pytest.approx(TABLE[10].tolist(), abs=0.006)
+    right.locator("svg").nth(1).click(position={"x": 300, "y": 31.4})
+    assert position.get_attribute("aria-valuetext") == "pos = 4"
+
+    wrong_hands = [wrong[9, 2 * i:2 * i + 2].tolist() for i in range(8)]
+    assert wrong_hands[0] != pytest.approx(TABLE[9, :2].tolist())
+    line = other.locator("svg").first.locator("line.pale").first
+    x1, y1, x2, y2 = (float(line.get_attribute(a)) for a in ("x1", "y1", "x2", "y2"))
+    assert (x2 - x1) / (y1 - y2) == pytest.approx(wrong_hands[0][0] / wrong_hands[0][1], rel=1e-3)
+    fill(page, html("clock-hands", table=TABLE * torch.linspace(0.2, 1, 64)[:, None]))
+    assert "It depends on the position" in said(page.locator(".course-instrument"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_to_say(page, dark):
+    """A control without a name, words too pale, or a role that promises what is not there."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    fill(page, *map(html, DATA), dark=dark)
+    page.locator(".living").nth(2).wait_for()
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found] == []
+
+
+@pytest.mark.browser
+def test_without_scripts_there_is_a_picture_and_without_motion_nothing_glides(browser):
+    """An empty place on a page that runs no scripts; bars that fly past somebody who has asked them not to."""
+    page = browser.new_context(java_script_enabled=False).new_page()
+    fill(page, *map(html, DATA))
+    for picture in page.locator(".course-instrument img").all():
+        assert picture.bounding_box()["height"] > 200 and picture.get_attribute("alt")
+    assert page.locator(".course-instrument img").count() == len(DATA) and not page.locator(".living").count()
+    for motion, seconds in (("reduce", "0s"), ("no-preference", "0.25s")):
+        page = browser.new_context(reduced_motion=motion).new_page()
+        fill(page, html("softmax-and-scale"))
+        page.get_by_label("divide the scores by √d").check()
+        assert page.evaluate("getComputedStyle(document.querySelector('.glide rect')).transitionDuration") == seconds
+
+
+@pytest.mark.browser
+def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
+    """Scripts that JupyterLab does not run, keys that it takes for itself, and a dark page with dark words."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    given = {name: INSTRUMENTS[name].given(**DATA[name]) for name in DATA}
+    code = [f"from course_lib.display import instruments\ninstruments.show({name!r}, 'instrument-{name}', **{data})"
+            for name, data in given.items()]
+    write_notebook(folder / "own.ipynb", map(nbformat.v4.new_code_cell, code))
+    output = nbformat.v4.new_output("display_data", {"text/html": "".join(map(html, DATA))})
+    foreign = nbformat.v4.new_code_cell("# a stranger's", outputs=[output], execution_count=1)
+    write_notebook(folder / "foreign.ipynb", [foreign])
+    with jupyter_lab(folder, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
+        page = browser.new_page(viewport={"width": 1300, "height": 4200})
+        page.goto(address("own.ipynb"))
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        _wait_until_idle(page)
+        _run_all_cells(page)
+        _all_three_live(page)
+        page.screenshot(path=tmp_path / "lab.png")
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(1500)
+        page.reload()
+        _all_three_live(page)
+
+        page.goto(address("foreign.ipynb"))
+        notebook = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)", has=page.locator("text=a stranger's"))
+        pictures = notebook.locator("img[src^='data:image/svg']")
+        pictures.nth(2).wait_for(timeout=60_000)
+        assert pictures.count() == 3 and not notebook.locator(".living").count(), "not trusted: three pictures"
+        page.screenshot(path=tmp_path / "foreign.png")
+
+
+def write_notebook(path, cells):
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"},
+              "language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=list(cells), metadata=kernel)), encoding="utf-8")
+
+
+def _all_three_live(page):
+    page.locator(".living").nth(2).wait_for(timeout=60_000)
+    assert page.locator(".living").count() == 3 and not page.locator(".course-instrument img").count()
+    for root, slider, key in [(0, "score 3", "ArrowDown"), (1, "query", "ArrowUp"), (2, "position", "ArrowRight")]:
+        instrument = page.locator(".course-instrument").nth(root)
+        moved = instrument.get_by_role("slider", name=slider, exact=True)
+        moved.focus()
+        page.wait_for_timeout(200)  # JupyterLab makes the cell that has the focus its active one
+        active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
+        before = moved.get_attribute("aria-valuetext"), said(instrument)
+        for _ in range(3):
+            page.keyboard.press(key)
+        assert moved.get_attribute("aria-valuetext") != before[0] and said(instrument) != before[1]
+        assert moved.evaluate("e => e === document.activeElement"), "JupyterLab took the focus"
+        assert active.evaluate("e => e.classList.contains('jp-mod-active')"), "JupyterLab took the keys"
+    colours = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
+    look = page.locator(".living").first.evaluate(colours)
+    assert look == [f"rgb({', '.join(str(int(COLOURS[c][i:i + 2], 16)) for i in (1, 3, 5))})" for c in ("paper", "ink")]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not all(map(find_spec, site_command.NEEDED)), reason="needs pip install -e '.[site]'")
+def test_instruments_live_on_the_site(page, tmp_path):
+    """A page built by Sphinx that strips the scripts, or whose own style bends the instruments."""
+    outputs = [nbformat.v4.new_output("display_data", {"text/html": html(name)}) for name in DATA]
+    write_notebook(tmp_path / "lesson", [nbformat.v4.new_markdown_cell("# Instruments"),
+                                         nbformat.v4.new_code_cell("show()", outputs=outputs, execution_count=1)])
+    lesson = Page("lessons/instruments.ipynb", (tmp_path / "lesson").read_text(encoding="utf-8"), (), LESSONS)
+    building.build([Page("index.md", "# First\n", ()), lesson], tmp_path / "site")
+    page.emulate_media(color_scheme="dark")
+    page.goto((tmp_path / "site/lessons/instruments.html").as_uri())
+    assert page.locator(".living").count() == 3
+    query = page.get_by_role("slider", name="query", exact=True)
+    before = said(page.locator(".course-instrument").nth(1))
+    drag(page, query, -60, 80)
+    assert said(page.locator(".course-instrument").nth(1)) != before
+    page.screenshot(path=tmp_path / "site.png", full_page=True)
