@@ -65,7 +65,7 @@ def more_calls(generator):
         Call(with_data((0.8, 0.8, 0.8), (0.7, 0.6, 0.5)), "epochs that are all alike"),
         Call(with_data((0.2, 0.4, 0.6), (0.3, 0.1, 0.2)), "each epoch better than the one before"),
         Call(with_data((0.6, 0.4, 0.2), (0.3, 0.1, 0.2)), "each epoch worse than the one before"),
-        Call(with_data((0.6, 0.3, 0.5, 0.4), (0.1, 0.2, 0.3, 0.4)), "better than the epoch before, and yet not the best"),
+        Call(with_data((0.6, 0.3, 0.5, 0.4), (0.1, 0.2, 0.3, 0.4)), "better than the one before, and not the best"),
     ]
 
 

@@ -31,11 +31,11 @@ def one_pair(rng, gap=None):
     that counts is a good one.
 
     rng: random.Random
-    gap: so many words follow the first opinion; None: 0, 2 or 4, as it comes
+    gap: gap(rng) -> what follows the first opinion, where it is not the usual
     """
     form, good, bad = rng.randrange(3), rng.choice(GOOD), rng.choice(BAD)
     a, b = (f"{thing} {rng.choice(AFTER_THINGS)}" for thing in rng.sample(THINGS, 2))
-    after_x = rng.choice(AFTER_OPINIONS) if gap is None else phrases(rng, gap)
+    after_x = rng.choice(AFTER_OPINIONS) if gap is None else gap(rng)
     after_y, pair = rng.choice(AFTER_OPINIONS), []
     for x, y in ((good, bad), (bad, good)):
         text = FORMS[form].format(a=a, b=b, x=f"{x} {after_x}", y=f"{y} {after_y}")
@@ -77,7 +77,7 @@ def with_a_gap(gap, seed, pairs=500):
     """
     rng, found = random.Random(seed), []
     while len(found) < 2 * pairs:
-        pair = one_pair(rng, gap)
+        pair = one_pair(rng, lambda rng: phrases(rng, gap))
         if gap > 12 or len(pair[0][0].split()) <= LONGEST:
             found += pair
     return tuple(zip(*found, strict=True))
@@ -95,29 +95,20 @@ def as_tensors(split):
     return to_ids(texts), torch.tensor(labels)
 
 
-def token_vectors(model, ids, positions=sinusoidal_positions, near=None):
+def token_vectors(model, ids, near=None):
     """What an EncoderClassifier makes of each token, before it pools.
 
     ids:       (B, T)
-    positions: positions(T, d_model) -> (T, d_model)
     near:      bool (T, T), True = near enough to attend to; None where distance
                does not matter
     returns:   (B, T, d_model)
     """
     mask = padding_mask_from_ids(ids, model.pad_id)  # (B, 1, T)
     x = model.embed(ids)  # (B, T, d_model)
-    x = x * x.shape[-1] ** 0.5 + positions(*x.shape[1:])
+    x = x * x.shape[-1] ** 0.5 + sinusoidal_positions(*x.shape[1:])
     for layer in model.layers:
         x = layer(x, mask if near is None else mask & near)
     return x
-
-
-class WithoutPositions(EncoderClassifier):
-    """The same encoder, blind to order."""
-
-    def forward(self, ids):
-        x = token_vectors(self, ids, positions=torch.zeros)  # the only change
-        return self.head(max_over_real_tokens(x, ids != self.pad_id))
 
 
 class Windowed(EncoderClassifier):
@@ -129,6 +120,19 @@ class Windowed(EncoderClassifier):
         near = (t[:, None] - t).abs() <= 3  # (T, T)
         x = token_vectors(self, ids, near=near)  # the only change
         return self.head(max_over_real_tokens(x, ids != self.pad_id))
+
+
+@torch.no_grad()
+def opinion_vectors(read, data):
+    """The vectors of all opinion words, and for each whether it is the one that counts: (N, d_model), (N,).
+
+    read: read(ids (B, T)) -> (B, T, d_model)
+    data: ids, labels
+    """
+    ids, labels = data
+    good, bad = (torch.isin(ids, torch.tensor([NUMBER[word] for word in words])) for words in (GOOD, BAD))
+    counts = good == (labels[:, None] == 1)  # a good one in a good review, a bad one in a bad review
+    return read(ids)[good | bad].numpy(), counts[good | bad].numpy()
 
 
 def ordered_pairs(text):
@@ -197,6 +201,6 @@ def measure(model, seed):
 
 
 PLANS = {"10-gaps": Plan(
-    about="accuracy on twin reviews whose gaps are longer than any in training: two encoders and two rivals, five seeds",
+    about="accuracy on twin reviews whose gaps are longer than any in training: two encoders and two rivals",
     minutes=8, points=grid(model=[*ENCODERS, *RIVALS], seed=range(5)), measure=measure,
     near={f"gap {gap}": Near(0.1) for gap in (6, 7, 9, 12)}, quick=dict(model="runs of up to six words", seed=0))}
