@@ -1,5 +1,7 @@
 """Training: one loop for every model of the course."""
 
+import copy
+
 import torch
 
 from course_lib.display.live import progress_bar
@@ -34,6 +36,31 @@ def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, pr
                 schedule.step()
             losses.append(loss.detach())  # still on the device: nothing waits for it here
     return torch.stack(losses).float().cpu()
+
+
+def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
+    """Train, let the validation data choose an epoch, and ask the test data once.
+
+    model:       an nn.Module; it ends with the weights of the epoch that was best on
+                 the validation data, the first of these where several are equal
+    train_epoch: train_epoch(model, epoch) goes on with training, and changes the
+                 weights of the model in place; epoch is 0, 1, 2, ...
+    accuracy:    accuracy(model, data) -> float from 0 to 1, the larger the better
+    validation:  data that chooses
+    test:        data that is asked at the end, with the weights that were chosen
+    epochs:      at least 1
+    returns:     (history, tested): the validation accuracy after each epoch, (epochs,)
+                 float32, and the test accuracy, a scalar
+    """
+    history = []
+    for epoch in range(epochs):
+        train_epoch(model, epoch)
+        history.append(accuracy(model, validation))
+        if history[-1] > max(history[:-1], default=-1.0):  # blank: better than all epochs before: keep its weights
+            best = copy.deepcopy(model.state_dict())
+    model.load_state_dict(best)  # blank: back to the best weights, and only then the test
+    tested = accuracy(model, test)  # blank
+    return torch.tensor(history), torch.tensor(tested)
 
 
 class shuffled:

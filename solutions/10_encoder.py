@@ -1,116 +1,135 @@
 # %% [markdown]
 # # 10 · The encoder, and text classification
 #
-# *80 minutes · needs lesson 09 · one exercise*
+# *75 minutes: reading 31, predicting 9, writing 35 · needs lessons 08 and 09 · four
+# exercises*
 #
 # **At the end you can**
 #
-# - put attention, wires and positions together to an encoder, and load its weights into PyTorch's own;
-# - turn the vectors of a sentence into one, without falling into the padding trap;
-# - train a classifier by the classic recipe, keep its best epoch in a file, and test what you load from there;
-# - say what a bag of words, n-grams and an encoder can know about a sentence, and measure it.
+# - write the encoder layer of the 2017 paper, and a classifier of whole texts on top;
+# - turn the vectors of a text into one, without falling into the padding trap;
+# - write the loop that keeps the best epoch, and ask the test data once;
+# - say what a bag of words, runs of words and an encoder can know about a sentence, and
+#   which of them still knows it when words stand further apart than ever in training.
 
 # %%
-import matplotlib.pyplot as plt
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from course_lib import check, mine
+from course_lib import check, claim, mine, predict
 from course_lib.display import plots
-from course_lib.training import fit, shuffled
+from course_lib.display.drawings import classifier as draw
+from course_lib.display.drawings import encoder
 
 torch.set_num_threads(1)
 
 # %% [markdown]
 # ## One number first
 #
-# Two guests write about the same house. The first one liked it, the second one did not.
+# Two guests write about the same house. The first one liked it, the second did not.
 #
 # > *the garden was dreadful but the room was brilliant*
 # >
 # > *the garden was brilliant but the room was dreadful*
 #
-# Let "brilliant" count 3, "dreadful" −2 and every other word 0. **Work out** the sum of each review.
+# Let "brilliant" count 3, "dreadful" −2 and every other word 0. What is the sum of
+# each review?
 
 # %%
 review = "the garden was dreadful but the room was brilliant".split()
 twin = "the garden was brilliant but the room was dreadful".split()
 worth = {"brilliant": 3, "dreadful": -2}
-sums = [sum(worth.get(word, 0) for word in words) for words in (review, twin)]
-both_sums_are_one = sums == [1, 1]
-assert both_sums_are_one
-sums
+[sum(worth.get(word, 0) for word in words) for words in (review, twin)]
 
 # %% [markdown]
-# The two are **twins**, as in lesson 09: the same words, the opposite meaning. A sum of words, a mean, a maximum:
-# whatever does not look at the order gives twins the same.
+# They are **twins**, as in lesson 09: the same words, the opposite meaning. A sum of
+# words, a mean, a maximum: whatever does not look at order gives both the same.
 #
-# So the question of this lesson: **what must happen to a sentence so that one vector can say what it means?**
-#
-# Something has to happen to the *words*, before anybody adds them up. "brilliant" has to find out that it stands after
-# "but", and "dreadful" that it stands before. You have all the parts for that.
+# So this is the question of the lesson: **what must happen to a sentence so that one
+# vector can say what it means?** Something has to happen to the *words*, before anybody
+# adds them up. "brilliant" has to find out that it stands after "but". You have written
+# all the parts for that.
 
 # %% [markdown] name="encoder"
 # ## The encoder
 #
-# Figure 1 of the paper, left half. It is **N identical layers**, one on top of the other. Each layer has **two
-# sublayers**, and around each of them run a skip connection and a norm:
-#
-# ```
-# token numbers   (B, T)
-#       │         embedding · √d_model, plus positions
-#       x         (B, T, d_model)
-#       │
-#       │    ┌─────────────────────────────────────────────────────────────┐
-#       ├────┤  x = norm1(x + dropout(self-attention(x)))   look around    │
-#       │    │  x = norm2(x + dropout(feed-forward(x)))     think          │  N times
-#       │    └─────────────────────────────────────────────────────────────┘
-#       x         (B, T, d_model)   one vector for each token, in its context
-# ```
-#
-# The paper has N = 6. *Identical* means built alike. **Predict:** do the layers share their weights?
+# The **encoder** is the left half of figure 1 of the paper: $N = 6$ *identical* layers,
+# one on top of the other. Each layer has two **sublayers**. In the first one, self-
+# attention, every token looks around. In the second one, a feed-forward network, every
+# token thinks for itself. What goes into a layer and what comes out have one shape,
+# $(B, T, d_{model})$. That is why layers can be stacked.
 
-# %% [markdown]
-# One layer on paper. A token is x = (1, 3). About it the attention says (4, 0), and later the feed-forward network
-# says (0, 4). What leaves the layer? A norm of two different numbers always gives 1 and −1: the larger one gets the 1.
-
-# %%
-def norm(a, b):
-    """Mean 0 and standard deviation 1, for two numbers."""
-    mean, std = (a + b) / 2, abs(a - b) / 2
-    return (a - mean) / std, (b - mean) / std
-
+# %% tags=["predict"]
+predict(
+    "Six identical layers. When training is over, how many different matrices W_q "
+    "does the stack hold?",
+    {
+        1: "Then one layer would run six times. Identical means built alike, and each "
+        "layer has weights that learn by themselves.",
+        6: True,
+        12: "A layer has two sublayers, but only one of them is attention.",
+        48: "Eight heads share one W_q: each takes its own slice of it.",
+    },
+    concept="C101",
+    within=0.1,
+)
 
 # %%
-after_attention = norm(1 + 4, 3 + 0)  # norm1 of (5, 3)
-after_feed_forward = norm(after_attention[0] + 0, after_attention[1] + 4)  # norm2 of (1, 3)
-the_layer_gives_minus_one_and_one = after_attention == (1, -1) and after_feed_forward == (-1, 1)
-assert the_layer_gives_minus_one_and_one
-after_attention, after_feed_forward
+plots.show(encoder(), "encoder")
 
 # %% [markdown]
-# Note what the second sum adds to: not the (1, 3) that came in, but the (1, −1) that norm1 made of it.
+# Read it from below. The thick line is the **residual stream**. A sublayer reads from
+# it, and its answer is added to it; then comes a norm. You wrote exactly this in lesson
+# 08: `SublayerConnection`. For one layer, that is
 #
-# | | version 6 | encoder layer |
-# |---|---|---|
-# | **inputs** | query (B, Tq, d), key, value (B, Tk, d), mask | **x (B, T, d)**, mask |
-# | **similarity** | in each head: query W_q · (key W_k)ᵀ / √d_head | the same, with **x in all three places** |
-# | **outputs** | scores, weights (B, H, Tq, Tk), result (B, Tq, d) | scores, weights (B, H, T, T), **x (B, T, d)** |
+# $$
+# \underset{(B,\,T,\,d)}{h} = \mathrm{LayerNorm}_1(x + \mathrm{MultiHead}(x, x, x))
+# \qquad
+# \underset{(B,\,T,\,d)}{y} = \mathrm{LayerNorm}_2(h + \mathrm{FFN}(h))
+# $$
 #
-# What goes in and what comes out have one shape. That is why layers can be stacked.
+# One token on paper. It comes in as $x = (1, 3)$. About it the attention says $(4, 0)$,
+# and afterwards the feed-forward network says $(0, 4)$. With two numbers a fresh layer
+# norm is simple: the larger one becomes 1, the smaller one −1.
+
+# %% tags=["predict"]
+predict(
+    "x = (1, 3), the attention says (4, 0), the feed-forward network says (0, 4). What "
+    "leaves the layer?",
+    {
+        "(5, 7)": "That is the sum of all three. A norm follows each of the two "
+        "additions.",
+        "(1, −1)": "That is what leaves the first norm. The second sublayer adds "
+        "(0, 4) to it.",
+        "(−1, 1)": True,
+        "(1, 3)": "That is the second sum. A norm follows.",
+    },
+    concept="C102",
+)
+
+# %%
+SublayerConnection = mine("SublayerConnection")
+first, second = SublayerConnection(2), SublayerConnection(2)
+x = torch.tensor([1.0, 3.0])  # (d_model,)
+h = first(x, lambda x: torch.tensor([4.0, 0.0]))
+y = second(h, lambda h: torch.tensor([0.0, 4.0]))
+h.detach().round().tolist(), y.detach().round().tolist()
 
 # %% [markdown]
-# ### Exercise: `EncoderLayer`
+# The second addition is to $h$, not to the $(1, 3)$ that came in: $(1, -1) + (0, 4)$.
 #
-# ★☆☆ · 10 minutes · about 2 lines
+# ### Exercise 1: `EncoderLayer`
 #
-# The constructor is finished. It is made of *your* attention and *your* feed-forward network, from lessons 06 and 08.
-# Write `forward`.
+# ★☆☆ · 8 minutes · about 2 lines
+#
+# The constructor is finished: your attention of lesson 06, your feed-forward network of
+# lesson 08, two norms, one dropout for both sublayers. Write `forward`. Try pre-norm on
+# purpose, too, and read the card.
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Which of the five parts has to be told who may see whom? And which x does the second sublayer read?
+# Which of the five parts has to be told who may see whom? And which x does the second
+# sublayer read?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
@@ -123,21 +142,47 @@ after_attention, after_feed_forward
 # </details>
 
 # %%
-MultiHeadAttention = mine("MultiHeadAttention")
-FeedForward = mine("FeedForward")
+MultiHeadAttention, FeedForward = mine("MultiHeadAttention"), mine("FeedForward")
 
 # %% tags=["exercise"]
 from course_lib.transformer import EncoderLayer
 
 # %%
-Layer = check(EncoderLayer).verified
+EncoderLayer = check(EncoderLayer).verified
 
-# %% [markdown] name="as-in-torch"
-# ## Is it the real thing?
+# %% [markdown]
+# The card has compared your layer with PyTorch's own, `nn.TransformerEncoderLayer`,
+# gradients and masks included. Now with something that is yours: two
+# `SublayerConnection`s, around the same attention and the same feed-forward network.
+
+# %%
+torch.manual_seed(0)
+layer = EncoderLayer(d_model=32, num_heads=4, d_ff=64)
+first, second = SublayerConnection(32), SublayerConnection(32)
+first.norm, second.norm = layer.norm1, layer.norm2
+x, real = torch.randn(2, 7, 32), torch.arange(7) < torch.tensor([[7], [4]])  # (B, T)
+mask = real[:, None]  # (B, 1, T)
+
+# %%
+h = first(x, lambda x: layer.self_attn(x, x, x, mask))  # (B, T, d_model)
+y = second(h, layer.ff)  # (B, T, d_model)
+stack = nn.ModuleList(EncoderLayer(32, 4, 64) for _ in range(6))
+starts = torch.stack([one.self_attn.W_q.weight for one in stack])  # (N, d, d)
+tuple(y.shape), tuple(starts.shape)
+
+# %% tags=["claim"]
+# The proof
+claim("an encoder layer is two of your SublayerConnections",
+      torch.allclose(y, layer(x, mask), atol=1e-6))
+claim("the layers of a stack begin with weights of their own",
+      all(not starts[i].equal(starts[j]) for i in range(6) for j in range(i)))
+
+# %% [markdown]
+# ## Further: the same layer in PyTorch
 #
-# PyTorch has this layer as `nn.TransformerEncoderLayer`. We put *your* weights into it. Its names differ a little, and
-# it keeps W_q, W_k and W_v as one matrix, one below the other. So here is, for each of its names, where the numbers
-# are in your layer. We shall need that twice: for weights, and for their gradients.
+# PyTorch calls it `nn.TransformerEncoderLayer`. Its names differ a little, and it keeps
+# $W_q$, $W_k$ and $W_v$ as one matrix, one below the other. Here is, for each of its
+# names, where the numbers stand in your layer.
 
 # %%
 in_torch = {}
@@ -145,308 +190,222 @@ for of in ("weight", "bias"):
     in_torch[f"self_attn.in_proj_{of}"] = [f"self_attn.W_{i}.{of}" for i in "qkv"]
     in_torch[f"self_attn.out_proj.{of}"] = [f"self_attn.W_o.{of}"]
     for part in ("linear1", "linear2", "norm1", "norm2"):
-        in_torch[f"{part}.{of}"] = [("ff." if "linear" in part else "") + f"{part}.{of}"]
-in_torch["self_attn.in_proj_weight"], in_torch["linear1.weight"], in_torch["norm1.weight"]
+        own = f"ff.{part}" if "linear" in part else part
+        in_torch[f"{part}.{of}"] = [f"{own}.{of}"]
+theirs = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
 
 
 # %%
 def translated(values):
     """Tensors under our names -> the same under torch's."""
-    return {theirs: torch.cat([values[ours] for ours in names]) for theirs, names in in_torch.items()}
+    return {theirs: torch.cat([values[ours] for ours in names])
+            for theirs, names in in_torch.items()}
 
 
-# %% [markdown]
-# A fresh norm has gain 1 and offset 0, and two swapped norms would not be noticed. So every weight gets some noise
-# first. Two sentences of 7 and 4 tokens. **Predict:** in torch's `src_key_padding_mask`, what does True mean?
-
-# %%
-torch.manual_seed(0)
-ours, theirs = Layer(32, 4, 64), nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
-with torch.no_grad():
-    for weight in ours.parameters():
-        weight.add_(0.1 * torch.randn(weight.shape))
-theirs.load_state_dict(translated(dict(ours.named_parameters())))
-
-# %%
-x, wish = torch.randn(2, 7, 32), torch.randn(2, 7, 32)  # (B, T, d_model)
-real = torch.arange(7) < torch.tensor([[7], [4]])  # (B, T), True = a real token
-said, torch_said = ours(x, real[:, None]), theirs(x, src_key_padding_mask=~real)  # (B, T, d_model) each
-forward_is_torch_s = (said - torch_said).abs().max().item() < 1e-5
-assert forward_is_torch_s
-forward_is_torch_s, tuple(said.shape)
-
-# %% [markdown]
-# In torch, True in that mask means *ignore*: the mask has to be turned round with ~. Values may agree by luck. Do the
-# gradients agree as well, for all sixteen weights of your layer?
-
-# %%
 def gradients(module, out):
-    """The gradient of one and the same number, for every weight of the module."""
+    """The gradient of one and the same number, for every weight of a module."""
     names, weights = zip(*module.named_parameters(), strict=True)
-    return dict(zip(names, torch.autograd.grad((out * wish).sum(), weights), strict=True))
+    total = (out * torch.linspace(-1, 1, out.numel()).view(out.shape)).sum()
+    return dict(zip(names, torch.autograd.grad(total, weights), strict=True))
 
-
-# %%
-from_ours, from_torch = gradients(ours, said), gradients(theirs, torch_said)
-as_theirs, largest = translated(from_ours), max(g.abs().max().item() for g in from_torch.values())
-gap = max((as_theirs[name] - from_torch[name]).abs().max().item() for name in from_torch)
-gradients_are_torch_s = gap < 1e-5 * largest
-assert gradients_are_torch_s
-len(from_ours), len(from_torch), gradients_are_torch_s
 
 # %% [markdown]
-# Now a stack. `nn.TransformerEncoder` takes one layer and copies it. **Predict:** with what weights do its three
-# layers begin, and with what weights do three of yours?
+# A fresh norm has gain 1 and offset 0, and two swapped norms would not be noticed. So
+# every weight gets some noise first. In torch's `src_key_padding_mask`, True means
+# *ignore*: the mask has to be turned round with `~`.
 
 # %%
-torch.manual_seed(1)
-stack = nn.ModuleList(Layer(32, 4, 64) for _ in range(3))
-torch_stack = nn.TransformerEncoder(theirs, 3, enable_nested_tensor=False)
-first, second = (layer.linear1.weight for layer in torch_stack.layers[:2])
-torch_layers_begin_as_copies = torch.equal(first, second) and first is not second
-ours_begin_apart = not torch.equal(stack[0].ff.linear1.weight, stack[1].ff.linear1.weight)
-assert torch_layers_begin_as_copies
-assert ours_begin_apart
-torch_layers_begin_as_copies, ours_begin_apart
+with torch.no_grad():
+    for weight in layer.parameters():
+        weight.add_(0.1 * torch.randn(weight.shape))
+theirs.load_state_dict(translated(dict(layer.named_parameters())))
+ours, torch_s = layer(x, mask), theirs(x, src_key_padding_mask=~real)
+mine_go, theirs_go = translated(gradients(layer, ours)), gradients(theirs, torch_s)
+len(theirs_go), tuple(torch_s.shape)
+
+# %% tags=["claim"]
+# The proof
+claim("forward is torch's", torch.allclose(ours, torch_s, atol=1e-5))
+largest = max(g.abs().max() for g in theirs_go.values())
+claim("so are all gradients", all(
+    torch.allclose(mine_go[name], theirs_go[name], atol=1e-5 * largest)
+    for name in theirs_go))
 
 # %% [markdown]
-# No layer shares its weights with another one: each learns by itself. But torch's layers all begin at the **same**
-# random numbers. (Its documentation says so, and asks you to initialise them yourself.) We load ours.
+# A trap for stacks: `nn.TransformerEncoder(theirs, 6)` *copies* the layer, so that all
+# six begin with the **same** random numbers. Its documentation asks you to initialize
+# them yourself.
+
+# %% [markdown] name="pooling"
+# ## From many vectors to one
+#
+# A text of $T$ tokens leaves the encoder as $T$ vectors, and a classifier wants one. The
+# classic choice is **max pooling**: in each channel, the largest number of all tokens.
+# (*Max over time*, in [Collobert et al. 2011](https://arxiv.org/abs/1103.0398).)
+#
+# $$
+# \underset{(B,\,D)}{c_{j}} = \max_{t\ \mathrm{real}} \;
+# \underset{(B,\,T,\,D)}{x_{t, j}}
+# $$
+#
+# By hand: in one channel, the two tokens of a text hold −2 and −5. Beside longer
+# texts in its batch, it has two places of padding, and there the channel happens to
+# hold 0 and −1.
+
+# %% tags=["predict"]
+predict(
+    "Tokens −2 and −5, padding 0 and −1. Somebody takes the maximum of all four "
+    "places. By how much is it too large?",
+    {
+        2: True,
+        0: "Does a maximum know which places are padding? The mask went to the attention, "
+        "and to nobody else.",
+        5: "The right result is the largest of the tokens. Which one is that?",
+        1: "Padding holds two numbers. Which one is the largest of all four?",
+    },
+    concept="C105",
+    within=0.1,
+)
 
 # %%
-for layer, torch_layer in zip(stack, torch_stack.layers, strict=True):
-    torch_layer.load_state_dict(translated(dict(layer.named_parameters())))
-deep = x
-for layer in stack:
-    deep = layer(deep, real[:, None])  # (B, T, d_model), the same shape after every layer
-torch_deep = torch_stack(x, src_key_padding_mask=~real)
-the_stack_is_torch_s = (deep - torch_deep).abs().max().item() < 1e-5
-assert the_stack_is_torch_s
-tuple(deep.shape)
+channel = torch.tensor([-2.0, -5, 0, -1])  # (T,)
+is_real = torch.tensor([True, True, False, False])
+channel[is_real].amax().item(), channel.amax().item()
 
 # %% [markdown]
-# And the gradient, on its long way down to the first layer?
+# The 0 comes from nobody. This is the **padding trap**: a mask has kept padding out of
+# the attention, and the pooling lets it in again. So pooling needs the mask, too.
+#
+# ### Exercise 2: `max_over_real_tokens`
+#
+# ★☆☆ · 6 minutes · about 3 lines
+#
+# Let padding never win, wherever it stands. A text without any real token gets zeros:
+# such a text can stand in a batch, and infinities would make NaN of everybody's
+# gradients.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which number is smaller than every number a token can have? And which shape must a
+# mask (B, T) get before it can be laid against vectors (B, T, D)?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. a third axis for the mask, so that it says the same for all features of a token
+# 2. fill padding with a number that never wins (`masked_fill`), and take the maximum
+#    over the tokens
+# 3. where no token was real, what was filled in is all that is left: put zeros there
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.classifier import max_over_real_tokens
 
 # %%
-in_their_first_layer = gradients(torch_stack, torch_deep)["layers.0.linear1.weight"]
-in_our_first_layer = gradients(stack, deep)["0.ff.linear1.weight"]
-gap = (in_our_first_layer - in_their_first_layer).abs().max().item()
-so_is_its_gradient_down_to_layer_1 = gap < 1e-5 * in_their_first_layer.abs().max().item()
-assert so_is_its_gradient_down_to_layer_1
-tuple(in_our_first_layer.shape), so_is_its_gradient_down_to_layer_1
+max_over_real_tokens = check(max_over_real_tokens).verified
+
+# %% tags=["claim"]
+# The proof
+pooled = max_over_real_tokens(channel[None, :, None], is_real[None])  # (B, D) = (1, 1)
+claim("your pooling gives −2, the plain maximum 0",
+      pooled == -2 and channel.amax() == 0)
 
 # %% [markdown] name="transformer-encoder"
-# ## From token numbers to vectors in context
+# ## From token numbers to logits
 #
-# Around the stack there are three things left: embedding, positions, and the mask that hides padding. Token number 0
-# is padding. The embedding starts small, with a standard deviation of 1/√d_model, so that √d_model brings words to the
-# height of the positions (lesson 09).
+# Now everything between token numbers and a verdict. Number 0 is padding.
 #
-# The encoder has no decoder's mask: each token may look to both sides, since nothing has to be guessed.
+# 1. Embeddings. They begin with a standard deviation of $1/\sqrt{d_{model}}$, so times
+#    $\sqrt{d_{model}}$ they are about as large as the sinusoidal positions that are
+#    added to them (lesson 09). Dropout follows.
+# 2. $N$ encoder layers. There is no causal mask: nothing has to be guessed, so each
+#    token may look to both sides. Only padding is hidden.
+# 3. Max pooling over real tokens, and a linear layer: the **head**.
+#
+# $$
+# \underset{(B,\,\mathrm{classes})}{\mathrm{logits}} =
+# W \max_{t\ \mathrm{real}} \mathrm{Encoder}\left(\sqrt{d}\, E_{ids} + P\right)_t + b
+# $$
+#
+# With two classes there are two logits, and the larger one is the verdict.
+
+# %% [markdown]
+# ### Exercise 3: `EncoderClassifier`
+#
+# ★★☆ · 13 minutes · about 7 lines
+#
+# The constructor is finished; your own layers, masks, positions and pooling are at
+# hand. Write `forward`.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Padding has to be kept out at two places. Which two, and which shape does each of them
+# want its mask in?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. the mask from the token numbers, with the constructor's `pad_id`: (B, 1, T)
+# 2. embeddings times √d_model, plus positions of the same type and device (`.to(x)`);
+#    dropout on the sum
+# 3. through every layer, each with the mask
+# 4. the maximum over the real tokens: the pooling wants the mask as (B, T)
+# 5. the head, and nothing after it
+#
+# </details>
 
 # %%
 padding_mask_from_ids = mine("padding_mask_from_ids")
 sinusoidal_positions = mine("sinusoidal_positions")
 
+# %% tags=["exercise"]
+from course_lib.classifier import EncoderClassifier
 
 # %%
-class TransformerEncoder(nn.Module):
-    """Token numbers in, one vector in context for each token out."""
-
-    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0):
-        super().__init__()
-        self.d_model = d_model
-        self.embed = nn.Embedding(vocab_size, d_model)
-        nn.init.normal_(self.embed.weight, std=d_model**-0.5)
-        self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.dropout = nn.Dropout(dropout)
-
-    def positions(self, T):
-        return sinusoidal_positions(T, self.d_model)  # (T, d_model)
-
-    def forward(self, ids):
-        x = self.embed(ids) * self.d_model**0.5  # (B, T, d_model)
-        x = self.dropout(x + self.positions(ids.shape[1]).to(x))
-        mask = padding_mask_from_ids(ids)  # (B, 1, T)
-        for layer in self.layers:
-            x = layer(x, mask)
-        return x  # (B, T, d_model)
-
-
-# %% [markdown]
-# The constructor's arguments are worth keeping. A file of weights is a list of names and numbers, and does not say how
-# to build the model they belong to. In Keras, each layer of your own has a method `get_config` for that: it returns
-# the arguments of the constructor, and they are saved in the same file. In torch, keep them in a dict, and save it
-# beside the weights. We shall do so below, with the sizes of our experiment: 40 words and padding are 41 numbers.
-
-# %%
-config = dict(vocab_size=41, d_model=64, num_heads=4, d_ff=128, num_layers=2)
-encoder = TransformerEncoder(**config)
-ids = torch.tensor([[5, 3, 8, 8, 1], [7, 2, 0, 0, 0]])  # (B, T), 0 = padding
-vectors = encoder(ids)  # (B, T, d_model)
-the_same_token_twice_gives_two_vectors = not torch.allclose(vectors[0, 2], vectors[0, 3], atol=0.1)
-assert the_same_token_twice_gives_two_vectors
-tuple(ids.shape), tuple(vectors.shape)
-
-# %% [markdown] name="pooling"
-# ## From many vectors to one
-#
-# A sentence of T tokens gives T vectors, and a classifier wants one. The classic choice is **max-pooling**: in each
-# channel, the largest number of all tokens.
-#
-# By hand: in one channel, the two tokens of a sentence have −2 and −5. Beside longer sentences it gets two places of
-# padding, and there the channel happens to hold 0. **Predict** both maxima, of the tokens and of all places.
-
-# %%
-channel, is_real = torch.tensor([-2.0, -5.0, 0.0, 0.0]), torch.tensor([True, True, False, False])
-of_the_tokens = channel[is_real].max().item()
-of_all_places = channel.max().item()
-padding_wins = of_all_places > of_the_tokens == -2
-assert padding_wins
-of_the_tokens, of_all_places
-
-# %% [markdown]
-# The 0 comes from nobody. This is the **padding trap**: the mask has kept padding out of the attention, and the
-# pooling lets it in again. So pooling needs a mask, too. What is smaller than every number a token can have?
-
-# %%
-def max_over_real_tokens(x, real):
-    """x (B, T, d), real (B, T) bool -> (B, d)."""
-    return x.masked_fill(~real[..., None], float("-inf")).amax(dim=1)
-
-
-max_over_real_tokens(channel[None, :, None], is_real[None])  # (B, d) = (1, 1)
-
-# %% [markdown]
-# Now the whole classifier: encoder, pooling, and a **head** of two parts. Dropout sets half of the pooled numbers to
-# zero while training, so that no verdict may hang on one channel alone. A linear layer then turns what is left into
-# one number.
-
-# %%
-class Classifier(nn.Module):
-    """Yes or no for a whole text: one logit, larger than 0 means yes."""
-
-    def __init__(self, encoder, dropout=0.5):
-        super().__init__()
-        self.encoder = encoder
-        self.dropout = nn.Dropout(dropout)
-        self.out = nn.Linear(encoder.d_model, 1)
-
-    def pool(self, x, ids):
-        return max_over_real_tokens(x, ids != 0)
-
-    def forward(self, ids):
-        x = self.encoder(ids)  # (B, T, d_model)
-        return self.out(self.dropout(self.pool(x, ids)))[:, 0]  # (B,)
-
+EncoderClassifier = check(EncoderClassifier).verified
 
 # %% [markdown] name="padding-trap"
-# Now the same two words, padded to 2, 5, 10 and 25 places. It is one sentence, so it should get one logit. A second
-# classifier has the same weights and pools over all places. **Predict** both rows.
+# Try it: two words, padded to 2, 5, 10 and 25 places. It is one text, so it has to get
+# one logit. Beside it, the trap: the same weights, but the maximum is taken over all
+# places. For that we stop your model before its pooling: `token_vectors` runs its
+# embeddings and its layers, and returns one vector for each token.
 
 # %%
-class PoolsOverPadding(Classifier):
-    """The padding trap."""
+from course_lib.experiments.twins import token_vectors
 
-    def pool(self, x, ids):
-        return x.amax(dim=1)  # all places, padding included
-
-
-# %%
+sizes = dict(vocab_size=41, d_model=64, num_heads=4, d_ff=128, num_layers=2)
 torch.manual_seed(2)
-careful, trapped = Classifier(encoder).eval(), PoolsOverPadding(encoder).eval()
-trapped.load_state_dict(careful.state_dict())
-padded = [F.pad(torch.tensor([[7, 2]]), (0, T - 2)) for T in (2, 5, 10, 25)]  # (1, T) each
+fresh = EncoderClassifier(**sizes, num_classes=2).eval()
+text = torch.tensor([[7, 2]])  # (1, T)
+padded = [nn.functional.pad(text, (0, more)) for more in (0, 3, 8, 23)]
+
+# %%
 with torch.no_grad():
-    steady, moved = ([model(ids).item() for ids in padded] for model in (careful, trapped))
-
-# %%
-over_real_tokens_it_stays = max(abs(logit - steady[0]) for logit in steady) < 1e-5
-over_all_places_it_moves = max(abs(logit - moved[0]) for logit in moved) > 1e-3
-without_padding_they_agree = abs(steady[0] - moved[0]) < 1e-6
-assert over_real_tokens_it_stays
-assert over_all_places_it_moves
-assert without_padding_they_agree
-print("over the real tokens:", [round(logit, 2) for logit in steady])
-print("over all places:     ", [round(logit, 2) for logit in moved])
+    yours = [fresh(ids)[0, 0].item() for ids in padded]
+    trap = [fresh.head(token_vectors(fresh, ids).amax(1))[0, 0].item() for ids in padded]
+print("over the real tokens:", [f"{logit:.2f}" for logit in yours])
+print("over all places:     ", [f"{logit:.2f}" for logit in trap])
 
 # %% [markdown]
-# In the trap, what a text means depends on the longest text it shares a batch with. By how much depends on the weights:
-# with others that we drew, the logit moved by 0.01, and by 0.4. Nothing raises an error, and training may hide it.
-# Keras' `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.
+# In the trap, what a text means depends on the longest text in its batch. By how much
+# depends on the weights. Nothing raises an error, and training may hide it. (Keras'
+# `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a mask.)
 
-# %% [markdown] name="classic-recipe"
-# ## The classic recipe
-#
-# A well-known model of this kind reads film reviews: François Chollet, *Deep Learning with Python*, second edition,
-# section 11.4. The task is IMDB: 25,000 reviews to learn from, 25,000 to test, half of them positive.
-#
-# | | classic recipe | ours below |
-# |---|---|---|
-# | **vocabulary** | the 20,000 most frequent words | 40 words |
-# | **width, heads, feed-forward, layers** | 256, 2 heads, 32, 1 layer | 64, 4 heads, 128, 2 layers |
-# | **positions** | none; in a second model learned ones | sinusoids |
-# | **pooling** | maximum | maximum over real tokens |
-# | **head** | dropout 0.5, linear to one number, sigmoid | the same |
-# | **loss** | binary cross-entropy | the same |
-# | **optimizer** | RMSprop, learning rate 0.001 | the same |
-# | **epochs** | 20, the best one kept | 10, the best one kept |
-#
-# How large is it? In Keras, `MultiHeadAttention(num_heads=2, key_dim=256)` makes each head 256 wide (lesson 06). So
-# the two heads together are 512 wide. **Work out** the parameters of W_q: 256 · 512 weights, and a bias.
-
-# %%
-from course_lib import attention
-
-
-class KerasAttention(attention.MultiHeadAttention):
-    """Multi-head attention with heads of any width: key_dim is the width of one head."""
-
-    def __init__(self, d_model, num_heads, key_dim):
-        super().__init__(d_model, num_heads)
-        self.d_head, inner = key_dim, num_heads * key_dim
-        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, inner) for _ in range(3))
-        self.W_o = nn.Linear(inner, d_model)
-
-
-# %% [markdown]
-# `W_o` brings 512 numbers back to 256. For comparison we build a layer of our own kind, too: two heads that share 256.
-
-# %%
-def size(*modules):
-    return sum(p.numel() for module in modules for p in module.parameters())
-
-
-classic, slim = Layer(256, 2, 32), Layer(256, 2, 32)
-classic.self_attn = KerasAttention(256, 2, 256)
-tuple(classic(torch.randn(1, 5, 256)).shape), size(classic.self_attn.W_q)
-
-# %% [markdown]
-# The forward pass did not have to change. Now the whole model: embedding, one layer, and a head with 256 weights and a
-# bias. **Predict:** which of the three has the most parameters? And is our kind of layer half as large?
-
-# %%
-embedding, head = nn.Embedding(20_000, 256), nn.Linear(256, 1)
-the_classic_layer_has_543_776 = size(classic) == 543_776
-in_our_convention_it_has_280_864 = size(slim) == 280_864
-the_classic_model_has_5_664_033 = size(embedding, classic, head) == 5_120_000 + 543_776 + 257 == 5_664_033
-assert the_classic_layer_has_543_776
-assert in_our_convention_it_has_280_864
-assert the_classic_model_has_5_664_033
-
-# %%
-print(f"layer {size(classic):,} (with heads of 128: {size(slim):,}), model {size(embedding, classic, head):,}")
-print(f"share of the embedding: {size(embedding) / size(embedding, classic, head):.0%}")
-
-# %% [markdown]
-# Nine tenths of this Transformer are a table of words. And its feed-forward network is *narrower* than the model: 32
-# against 256, where the paper has four times the width.
+# %% tags=["claim"]
+# The proof
+claim("over real tokens a text keeps its logit, however far it is padded",
+      max(abs(logit - yours[0]) for logit in yours) < 1e-5)
+claim("over all places the logit moves with the padding",
+      max(abs(logit - trap[0]) for logit in trap) > 1e-3)
+claim("without padding the two agree", abs(yours[0] - trap[0]) < 1e-5)
 
 # %% [markdown] name="twins"
 # ## A task that cannot be cheated
 #
-# In a film review, single words tell much, whatever their order. A good score there says little about what an encoder
-# makes of order. So we write reviews where order is **all**. Three forms, ten things, eight good words and eight bad:
+# In most reviews, single words tell much, whatever their order. A good score there says
+# little about what an encoder makes of order. So we write reviews in which order is
+# **all**. There are three forms:
 #
 # | form | what counts |
 # |---|---|
@@ -454,218 +413,170 @@ print(f"share of the embedding: {size(embedding) / size(embedding, classic, head
 # | *although the A was X the B was Y* | Y |
 # | *the A was X although the B was Y* | X |
 #
-# Some words may stand between: *in this house*, *as we had feared*. One of X and Y is good, the other one bad, and
-# each review comes with its twin, where they have changed places.
+# One of X and Y is a good word, the other a bad one, and each review comes with its
+# twin, where they have changed places. Some words may follow: nothing, two (*this
+# time*) or four (*as we had feared*).
 
 # %%
 import random
 
-THINGS = "room garden view bath bed breakfast coffee pool staff price".split()
-GOOD = "brilliant lovely excellent charming delightful superb pleasant wonderful".split()
-BAD = "dreadful awful horrible shabby terrible miserable dirty poor".split()
-FORMS = ["the {a} was {x} but the {b} was {y}", "although the {a} was {x} the {b} was {y}",
-         "the {a} was {x} although the {b} was {y}"]
-len(THINGS), len(GOOD), len(BAD)
+from course_lib.experiments.twins import AFTER_OPINIONS, AFTER_THINGS, BAD, FORMS, GOOD, THINGS
 
+for words in (AFTER_THINGS, AFTER_OPINIONS, FORMS, THINGS, GOOD, BAD):
+    print(len(words), "such as:", words[1])
 
-# %% [markdown]
-# The next function draws a form, two things and two opinions, fills the form in, and once more with the opinions in
-# each other's place.
+# %% tags=["given"]
+from course_lib.experiments.twins import one_pair
 
 # %%
-def one_pair(rng):
-    """Two reviews with the same words, and their labels: 1 where the opinion that counts is good."""
-    form = rng.randrange(3)
-    a, b = (f"{thing} {rng.choice(['', 'in this house', 'that we had booked'])}" for thing in rng.sample(THINGS, 2))
-    after_x, after_y = (rng.choice(["", "this time", "as we had feared"]) for _ in range(2))
-    good, bad = rng.choice(GOOD), rng.choice(BAD)
-    pair = []
-    for x, y in ((good, bad), (bad, good)):
-        text = FORMS[form].format(a=a, b=b, x=f"{x} {after_x}", y=f"{y} {after_y}")
-        pair.append((" ".join(text.split()), float((x if form == 2 else y) == good)))
-    return pair
-
+for text, label in one_pair(random.Random(3)):
+    print(label, text)
 
 # %% [markdown]
-# One pair. Do you agree with both labels?
+# Do you agree with both labels? We draw 2,000 pairs to learn from, 500 to choose the
+# best epoch, and 1,000 to test: the **training split**, the **validation split** and the
+# test split. No review occurs twice, and twins stay together.
 
 # %%
-dict(one_pair(random.Random(3)))
+from course_lib.experiments.twins import split_of_twins
+
+splits = split_of_twins(0)  # (texts, labels) each
+[len(texts) for texts, _ in splits]
 
 # %% [markdown]
-# 2,000 pairs to train, 500 to choose the best epoch, 1,000 to test. No review occurs twice, and twins stay together:
-# if one were in training and the other in the test, remembering the first would do harm.
-
-# %%
-rng, seen, splits = random.Random(0), set(), []
-for pairs in (2000, 500, 1000):
-    split = []
-    while len(split) < 2 * pairs:
-        pair = one_pair(rng)
-        if pair[0][0] not in seen:
-            seen |= {text for text, _ in pair}
-            split += pair
-    splits.append(split)
-
-# %%
-texts, labels = zip(*[zip(*split, strict=True) for split in splits], strict=True)
-half_of_the_labels_are_1 = all(sum(of_split) == len(of_split) / 2 for of_split in labels)
-assert half_of_the_labels_are_1
-{name: len(of_split) for name, of_split in zip(("training", "validation", "test"), texts, strict=True)}
-
-# %% [markdown]
-# ### What a bag of words can know
+# ### What runs of words can know
 #
-# **Predict** the accuracy on the test reviews of the best classifier there is, if it may see which words occur, and
-# how often, but not where.
-
-# %%
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-
-bag = CountVectorizer()
-counts, test_counts = bag.fit_transform(texts[0]), bag.transform(texts[2])  # (reviews, words)
-twins_have_one_bag = (test_counts[::2] != test_counts[1::2]).nnz == 0
-assert twins_have_one_bag
-test_counts.shape
-
-# %%
-bag_of_words = LogisticRegression().fit(counts, labels[0]).score(test_counts, labels[2])
-a_bag_of_words_is_right_in_exactly_half = bag_of_words == 0.5
-assert a_bag_of_words_is_right_in_exactly_half
-len(bag.vocabulary_), bag_of_words
-
-# %% [markdown]
-# Exactly one half, and no training can change it. Twins have the same counts, so they get the same answer, and it is
-# right for just one of them.
+# A bag of words counts which words occur. Twins have the same counts, so they get the
+# same answer: right for one of them, wrong for the other. Exactly one half, and no
+# training can change it.
 #
-# ### What n-grams can know
-#
-# An n-gram is a run of n neighbours, such as *"was dreadful but"*. A bag of n-grams knows some order: as far as its
-# window reaches. **Predict:** from which n on can all of our reviews be told apart?
+# A rival that knows some order counts **n-grams**: runs of $n$ neighbours, such as *was
+# dreadful but*. Logistic regression, one weight for each run, does the rest. Between X
+# and its *but* there are at most four other words. How long do the runs have to be?
 
 # %%
-by_n, features = {}, {}
-for n in range(1, 7):
-    grams = CountVectorizer(ngram_range=(1, n))
-    counted = grams.fit_transform(texts[0])
-    fitted = LogisticRegression(max_iter=1000).fit(counted, labels[0])
-    by_n[n], features[n] = fitted.score(grams.transform(texts[2]), labels[2]), len(grams.vocabulary_)
-features
+from course_lib.experiments.twins import fitted
 
-# %%
-up_to_five_words_are_not_enough = max(by_n[n] for n in range(1, 6)) < 0.93
-six_words_are = by_n[6] > 0.98
-single_words_are_40_features = features[1] == 40
-up_to_six_are_hundreds_of_times_as_many = features[6] > 300 * features[1]
-assert up_to_five_words_are_not_enough
-assert six_words_are
-assert single_words_are_40_features
-assert up_to_six_are_hundreds_of_times_as_many
-
-# %%
-figure, axis = plt.subplots(figsize=(5.4, 3.2))
-bars = axis.bar(list(by_n), list(by_n.values()), color="#9d8ec7")
-axis.bar_label(bars, [f"{count:,}" for count in features.values()], padding=2)
-axis.axhline(0.5, linestyle=":", color="black")
-axis.set(xlabel="longest n-gram (above each bar: how many features)", ylabel="accuracy", ylim=(0, 1.12))
-plots.show(figure, "Accuracy of n-grams on the test reviews: 0.5 for single words, nearly 0.7 for two and three, about "
-                   "0.85 for four and five, and nearly 1 for six. The features grow from 40 to more than 14,000.")
+right = {n: fitted(n, splits[0]) for n in (1, 2, 3, 4, 5, 6)}
+by_n = {n: right[n](splits[2]) for n in right}
+plots.show(draw.by_longest_run(by_n), "twins-n-grams")
 
 # %% [markdown]
-# An honest rival: with a window of six words it is right nearly every time. Between X and its *but* there are at most
-# four other words, and six take in everything. The price: more than 14,000 features for a language of 40 words. And one
-# word more between X and *but* would be out of reach again. An encoder has no window.
+# With runs of up to six words (X, four others, *but*) it is right nearly every time.
+# An honest rival, then: 14,000 features for a language of 40 words, and it solves the
+# task. We shall ask it something harder.
 
-# %% [markdown]
-# ## Two encoders
-#
-# Words become numbers, from 1 on; 0 fills up. The first encoder is the one from above. The second one differs in one
-# line: it has no positions.
-
-# %%
-number = {word: i for i, word in enumerate(sorted(bag.vocabulary_), 1)}
-
-
-def to_ids(reviews):
-    """Texts -> token numbers (B, T), padded with 0 to the longest."""
-    rows = [torch.tensor([number[word] for word in review.split()]) for review in reviews]
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
-
-
-to_ids(["the garden was dreadful", "the room"])
-
-
-# %% [markdown]
-# And the blind one. It inherits everything else.
-
-# %%
-class WithoutPositions(TransformerEncoder):
-    """The same encoder, blind to order."""
-
-    def positions(self, T):
-        return torch.zeros(T, self.d_model)  # the only change
-
-
-# %%
-training, validation, test = ((to_ids(t), torch.tensor(y)) for t, y in zip(texts, labels, strict=True))
-tuple(training[0].shape), len(number)
-
-# %% [markdown]
-# Nothing is trained yet. **Predict:** how much do the logits of twins differ, with and without positions? We ask all
-# 1,000 pairs of the test. (Dropout has to be off for that: eval mode.)
-
-# %%
-@torch.no_grad()
-def logits_of(model, ids):
-    """In eval mode, without gradients: (B,)."""
-    return model.eval()(ids)
-
-
-# %%
-torch.manual_seed(0)
-apart = {}
-for kind in (TransformerEncoder, WithoutPositions):
-    logits = logits_of(Classifier(kind(**config)), test[0])  # (B,)
-    apart[kind] = (logits[::2] - logits[1::2]).abs()  # (pairs,)
-{kind.__name__: round(gaps.median().item(), 2) for kind, gaps in apart.items()}
-
-# %%
-without_positions_twins_are_one = apart[WithoutPositions].max().item() < 1e-5
-with_positions_they_are_two = apart[TransformerEncoder].median().item() > 1e-3
-assert without_positions_twins_are_one
-assert with_positions_they_are_two
-without_positions_twins_are_one, with_positions_they_are_two
-
-# %% [markdown]
-# The blind one is a bag of words, for any weights. We train it all the same, to be fair.
-#
-# The loss is **binary cross-entropy**: −ln of the probability that the model gives to the right answer. **One
-# number:** what is it for a model that says 0 to everything, that is, one half?
-
-# %%
-def loss_of(model, ids, label):
-    return F.binary_cross_entropy_with_logits(model(ids), label)
-
-
-def accuracy(model, ids, label):
-    return ((logits_of(model, ids) > 0) == (label > 0.5)).float().mean().item()
-
-
-# %%
-no_idea = F.binary_cross_entropy_with_logits(torch.zeros(2), torch.tensor([0.0, 1.0])).item()
-no_idea_costs_0_69 = round(no_idea, 2) == 0.69
-assert no_idea_costs_0_69
-round(no_idea, 2)
+# %% tags=["claim"]
+# The proof
+claim("a bag of words is right for exactly half of the twins", by_n[1] == 0.5)
+claim("runs of up to five words are not enough",
+      max(by_n[n] for n in by_n if n < 6) < 0.93)
+claim("runs of up to six words are", by_n[6] > 0.98)
 
 # %% [markdown] name="keep-the-best"
 # ## Keep the best
 #
-# The last epoch need not be the best one. So after each epoch we ask the **validation** reviews, and whenever the
-# answer is better than ever before, the weights go into a file, with the config beside them. At the end we load that
-# file, and only then are the **test** reviews asked, once.
+# One pass over all training texts is an **epoch**. The last epoch need not be the best
+# one: a model that goes on learning may begin to learn its training texts by heart,
+# which is called **overfitting**. So after each epoch we ask the validation texts, and
+# keep the weights of the epoch that was best. Kept weights are a **checkpoint**.
 #
-# **Predict:** why not choose the best epoch by the test reviews?
+# The **test** texts are asked once, at the end. Whoever chooses by them has no test any
+# more: the best of many results is a little too good, by chance.
+#
+# `model.state_dict()` is a dict: for each name, the model's own tensor. And an
+# optimizer changes these tensors *in place*, step by step.
+
+# %% tags=["predict"]
+predict(
+    "After epoch 2 somebody writes best = model.state_dict(), then trains on to epoch "
+    "6. Which weights does best hold then?",
+    {
+        "those of epoch 2": "It would, if the dict held copies. What is written into a "
+        "tensor is seen by everybody who holds this tensor.",
+        "those before epoch 1": "Nobody has kept these: every step has written over "
+        "them.",
+        "those of epoch 6": True,
+    },
+    concept="C106",
+)
+
+# %%
+import copy
+
+tiny = nn.Linear(1, 1)
+nn.init.constant_(tiny.weight, 2.0)  # "epoch 2"
+best, copied = tiny.state_dict(), copy.deepcopy(tiny.state_dict())
+nn.init.constant_(tiny.weight, 6.0)  # "epoch 6", in place, as an optimizer does it
+best["weight"].item(), copied["weight"].item()
+
+# %% [markdown]
+# This mistake raises no error, and its results look fine: they are those of the last
+# epoch. Into a deep copy nobody writes.
+#
+# ### Exercise 4: `keep_the_best`
+#
+# ★★☆ · 8 minutes · about 4 lines
+#
+# The loop stands. Write what it does with a better epoch, and what has to be done when
+# it is over. What trains and what measures are handed in as functions, so that the loop
+# fits every model.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# With which of the earlier accuracies do you have to compare the newest one? And which
+# weights does the model have when the loop is over?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. if the newest accuracy is larger than every one before (the first one always is):
+#    a copy of the weights
+# 2. after the loop: the kept weights, back into the model (`load_state_dict`)
+# 3. only then the accuracy on the test data
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.training import keep_the_best
+
+# %%
+keep_the_best = check(keep_the_best).verified
+
+# %% [markdown]
+# Now train. The loss is the **cross-entropy** of two classes: −ln of the probability
+# that the model gives to the right answer. A model without any idea pays $-\ln ½ =
+# 0.69$. The optimizer is RMSprop, which divides each step by the size that the
+# gradients of that weight had lately.
+
+# %%
+from course_lib.experiments.twins import accuracy, as_tensors, loss_of
+from course_lib.training import fit, shuffled
+
+training, validation, test = map(as_tensors, splits)  # ids (texts, T), labels
+torch.manual_seed(0)
+model = EncoderClassifier(**sizes, num_classes=2)
+optimizer = torch.optim.RMSprop(model.parameters(), lr=0.001)
+
+
+# %%
+def train_epoch(model, epoch):
+    """Every training text once, in a new order."""
+    batches = shuffled(*training, batch_size=64, seed=epoch)
+    fit(model, loss_of, batches, optimizer, progress=f"epoch {epoch + 1}")
+
+
+history, tested = keep_the_best(model, train_epoch, accuracy, validation, test, 6)
+plots.show(draw.epochs(history, by_n), "twins-epochs")
+
+# %% [markdown]
+# For a while there is nothing, and then it goes fast. Loss and accuracy say little about
+# how near a model is to the idea that it needs.
+#
+# A checkpoint that is to last belongs into a file. A file of weights is a list of names
+# and numbers. It does not say how to *build* the model, so the constructor's arguments
+# are kept beside them. (In Keras, each layer of your own has a method `get_config` for
+# that.)
 
 # %%
 from pathlib import Path
@@ -673,346 +584,432 @@ from tempfile import TemporaryDirectory
 
 from course_lib.runs import checkpoints
 
-folder = TemporaryDirectory()  # it vanishes with the notebook; for a file to keep, choose one of your own
+folder = TemporaryDirectory()  # it vanishes with the notebook
+path = Path(folder.name) / "twins.pt"
+checkpoints.save(model, path, **sizes)
+again = EncoderClassifier(**sizes, num_classes=2)  # fresh random weights
+before = accuracy(again, validation)
+config = checkpoints.load(again, path)
+config
 
+# %% tags=["claim"]
+# The proof
+claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
+claim("the model that is left is the best epoch, and no other",
+      abs(accuracy(model, validation) - history.max()) < 1e-6)
+claim("the file gives a new model the same answers", config == sizes
+      and accuracy(again, validation) == accuracy(model, validation) > before)
 
-# %% [markdown]
-# One epoch is one call of `fit`: every training review once, in a new order. The optimizer is made once, before the
-# loop, because it remembers things: RMSprop divides each step by the size that the gradients of that weight had
-# lately.
-
-# %%
-def train(model, path, config, training, validation, epochs):
-    """Train by the classic recipe; keep the best epoch in a file; return the validation accuracy of every epoch."""
-    optimizer = torch.optim.RMSprop(model.parameters(), lr=0.001)
-    history = []
-    for epoch in range(epochs):
-        batches = shuffled(*training, batch_size=64, seed=epoch)
-        fit(model, loss_of, batches, optimizer, seed=epoch, progress=f"epoch {epoch + 1} of {epochs}")
-        history.append(accuracy(model, *validation))
-        if history.index(max(history)) == epoch:  # better than all before
-            checkpoints.save(model, path, **config)
-    return history
-
-
-# %% [markdown]
-# It takes about half a minute. (If your code has loops and it takes too long, write `from course_lib.transformer
-# import EncoderLayer as Layer` at the top of the cell, just for this training.)
-
-# %%
-histories, files = {}, {}
-for name, kind in {"with positions": TransformerEncoder, "without positions": WithoutPositions}.items():
-    torch.manual_seed(0)
-    files[name] = Path(folder.name) / f"{name}.pt"
-    histories[name] = train(Classifier(kind(**config)), files[name], config, training, validation, epochs=10)
-list(histories)
-
-# %% [markdown] name="reload-and-test"
-# Now load what was kept. The new models are built from the config, with fresh random weights, and the file replaces
-# them. Do they answer the validation reviews just as they did in their best epoch?
-
-# %%
-models = {}
-for name, kind in {"with positions": TransformerEncoder, "without positions": WithoutPositions}.items():
-    models[name] = Classifier(kind(**config))
-    saved_config = checkpoints.load(models[name], files[name])
-saved_config
-
-# %%
-the_config_came_back = saved_config == config
-the_best_epoch_came_back = accuracy(models["with positions"], *validation) == max(histories["with positions"])
-assert the_config_came_back
-assert the_best_epoch_came_back
-the_config_came_back, the_best_epoch_came_back
-
-# %% [markdown]
-# And now the test, once. **Predict** both accuracies.
-
-# %%
-tested = {name: accuracy(model, *test) for name, model in models.items()}
-the_encoder_is_right_in_95_of_100 = tested["with positions"] > 0.95
-without_positions_it_is_right_in_half = abs(tested["without positions"] - 0.5) < 0.02
-assert the_encoder_is_right_in_95_of_100
-assert without_positions_it_is_right_in_half
-the_encoder_is_right_in_95_of_100, without_positions_it_is_right_in_half
-
-# %%
-figure, axis = plt.subplots(figsize=(6, 3.4))
-for (name, history), style, colour in zip(histories.items(), ("o-", "s--"), ("#46327e", "#777777"), strict=True):
-    axis.plot(range(1, len(history) + 1), history, style, color=colour, label=f"encoder {name}")
-    axis.plot(history.index(max(history)) + 1, max(history), "*", markersize=15, color="black")
-axis.axhline(by_n[5], linestyle=":", color="black", label="n-grams of up to five words, on the test reviews")
-axis.set(xlabel="epoch (★ is kept)", ylabel="accuracy", title="on the validation reviews", ylim=(0.4, 1.05))
-axis.legend(fontsize=8, loc="center right")
-plots.show(figure, "Accuracy over ten epochs. The encoder with positions stays near 0.5 at first, then climbs to "
-                   "nearly 1, above the line of the n-grams of up to five words. The encoder without positions stays "
-                   "at 0.5. A star marks the epoch that was kept of each.")
-
-# %% [markdown]
-# Look at the first epochs: for a while there is nothing, and then it goes fast. Loss and accuracy tell you little
-# about how near a model is to the idea it needs.
+# %% [markdown] name="longer-gaps"
+# ## Further apart than ever in training
 #
-# A checkpoint is only as good as the file. **Predict:** what happens when half of it is missing, or when it belongs to
-# a model of another width?
+# Both rivals solve the test. But how? After X there have never been more than four words
+# before *but*. Now there are six, seven or nine, put together from phrases that are well
+# known elsewhere. These reviews are no longer than those of training: no word is new,
+# and no position.
 
 # %%
-half = Path(folder.name) / "half.pt"
-whole = files["with positions"].read_bytes()
-half.write_bytes(whole[: len(whole) // 2])
-narrow = Classifier(TransformerEncoder(**config | {"d_model": 32}))
-refused = []
-for model, path in ((models["with positions"], half), (narrow, files["with positions"])):
-    try:
-        checkpoints.load(model, path)
-    except checkpoints.CheckpointError as error:
-        refused.append(str(error).replace(str(path), path.name))
-print("\n".join(refused))
+from course_lib.experiments.twins import with_a_gap
+
+longer = {gap: with_a_gap(gap, seed=1) for gap in (6, 7, 9)}  # 500 pairs each
+min((text for text in longer[7][0]), key=len)
+
+# %% tags=["predict"]
+predict(
+    "Six, seven, nine words after X; in training there were at most four. Who is still "
+    "right nine times in ten?",
+    {
+        "runs of six words, and the encoder": "A run of six words that holds both X "
+        "and “but” needs no more than four words between them.",
+        "neither: nobody has seen such gaps": "Runs have not. Does a query ask how far "
+        "away a key stands?",
+        "the encoder alone": True,
+    },
+    concept="C103",
+)
+
+# %%
+print("words after X   runs up to 6   encoder")
+for gap, reviews in longer.items():
+    encoder_s = accuracy(model, as_tensors(reviews))
+    print(f"{gap:13}   {right[6](reviews):12.1f}   {encoder_s:7.1f}")
 
 # %% [markdown]
-# Both are refused, in one sentence. And the model that should have taken the half file: has it become half a model?
+# The six-gram model falls nearly to chance. The encoder hardly notices. It has learned a
+# relation between two words, wherever they stand. The runs have learned 14,000 strings.
+#
+# **Is it because attention has no window?** That is an explanation, so it needs a
+# control that could refute it. Take the same encoder and give it a window: a token
+# attends to three words on either side and to no others. If the explanation is right,
+# it will solve the test and fail with long gaps. One line changes.
+
+# %% tags=["given"]
+from course_lib.experiments.twins import Windowed
 
 # %%
-a_wrong_file_is_refused_and_the_model_stays = len(refused) == 2 and (
-    accuracy(models["with positions"], *test) == tested["with positions"])
-assert a_wrong_file_is_refused_and_the_model_stays
-len(refused), a_wrong_file_is_refused_and_the_model_stays
+windowed = Windowed(**sizes, num_classes=2)
+[sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
+
+# %% [markdown]
+# And a rival without a window that is no network: logistic regression on *ordered
+# pairs*, which word stands anywhere before which other one. If reach is what matters, it
+# should do well. All four were trained with five seeds each.
+
+# %% tags=["given"]
+from course_lib.experiments.twins import ordered_pairs
+
+# %%
+sorted(ordered_pairs("dreadful but lovely"))
+
+# %%
+from course_lib.experiments.stored import stored
+
+rows = stored("10-gaps")
+plots.show(draw.reach(rows), "twins-reach")
+
+# %% [markdown]
+# The control behaves as the explanation says. With a window the same network, with the
+# same number of weights, solves the test, and loses its way where the gap outgrows the
+# window. And the ordered pairs are right everywhere: **what this task needs is reach,
+# and attention is one way to have it.**
+#
+# What this does not show: on the right, the two longest gaps make texts longer than any
+# in training. Their positions are new to the encoder, and some of its five trainings
+# fall with the windowed ones. Reach without a window is not reach without end.
+
+# %% tags=["claim"]
+# The proof
+of = {}
+for row in rows:
+    of.setdefault(row["model"], []).append(row)
+free, window, runs, pairs = of.values()
+known = [f"gap {gap}" for gap in (0, 2, 4)]
+new = [f"gap {gap}" for gap in (6, 7, 8, 9, 10, 11, 12)]
+claim("with gaps as in training all four are right", all(
+    row[gap] > 0.98 for row in rows for gap in known))
+claim("with gaps of 6 to 9 words the encoder is above 0.96 with every seed", all(
+    row[gap] > 0.96 for row in free for gap in new[:4]))
+claim("the six-gram model is below 0.7 with every seed", all(
+    row[gap] < 0.7 for row in runs for gap in new))
+claim("with the same seed, the window loses to the encoder at every gap", all(
+    a[gap] > b[gap] for a, b in zip(free, window, strict=True) for gap in new))
+claim("ordered pairs are right everywhere", all(
+    row[gap] > 0.99 for row in pairs for gap in new))
+claim("beyond the length of training the encoder is no longer safe", any(
+    row["gap 40"] < 0.9 for row in free))
+
+# %% tags=["claim"]
+# The proof
+claim("your encoder is above 0.9 with every one of the three gaps", all(
+    accuracy(model, as_tensors(reviews)) > 0.9 for reviews in longer.values()))
+claim("your six-gram model is below 0.75", all(
+    right[6](reviews) < 0.75 for reviews in longer.values()))
 
 # %% [markdown] name="representation"
 # ## What the encoder has written into the words
 #
-# The classifier asked one question: *is the guest content?* But the encoder gives a vector to **every token**, and
-# what is in it can be asked in other ways. Put any head on it: one for each token (*which words are names?*), one for
-# two sentences (*do they say the same?*), or a decoder, in lesson 11. The encoder makes a **representation**, and
-# heads are cheap.
+# The classifier asked one question. But the encoder gives a vector to **every token**,
+# and what is in it can be asked in other ways. Before the encoder, a word is one row of
+# the embedding table, the same in every sentence. After it, it is a **contextual
+# embedding**: a vector of this word *in this sentence*. Put any head on it: one for each
+# token (*which words are names?*), one for two texts (*do they say the same?*), or a
+# decoder, in lesson 11. Such vectors are a **representation**, and heads are cheap.
 #
-# A new question, for a single word: *is this the opinion that counts?* Nobody has trained for it. We freeze the
-# encoder and fit one logistic regression on the vectors of the opinion words. **Predict** its accuracy on the word
-# vectors before the encoder, and on those after it.
+# A new question, about a single word: *is this the opinion that counts?* Nobody has
+# trained for it. We freeze the encoder and fit one logistic regression on the vectors
+# of the opinion words. This is called **probing**.
+
+# %% tags=["predict"]
+predict(
+    "A logistic regression reads the vectors of opinion words *before* the encoder, and "
+    "says whether each one counts. Its accuracy on new twins is …",
+    {
+        0.5: True,
+        0.75: "Could good words count more often than bad ones? In twins they have "
+        "changed places.",
+        1: "Each word is one row of a table. Does that row know what stands around it?",
+    },
+    concept="C103",
+    within=0.02,
+)
 
 # %%
-opinions = torch.tensor([number[word] for word in GOOD + BAD])
-good_ones = torch.tensor([number[word] for word in GOOD])
-len(opinions), len(good_ones)
+from sklearn.linear_model import LogisticRegression
 
+from course_lib.experiments.twins import opinion_vectors
+
+readers = {"before": model.embed, "after": lambda ids: token_vectors(model, ids)}
+some, probed = [part[:1000] for part in training], {}
+for name, read in readers.items():
+    probe = LogisticRegression(max_iter=1000).fit(*opinion_vectors(read, some))
+    probed[name] = probe.score(*opinion_vectors(read, test))
+{name: f"{share:.1f}" for name, share in probed.items()}
 
 # %% [markdown]
-# Every review has two opinion words, and one of them counts: the good one in a good review, the bad one in a bad
-# review.
+# One half before: the word is the same vector, whether it counts or not. Nearly always
+# right after. Here is the answer to the question of this lesson. Before the encoder,
+# "brilliant" is the same vector in both twins. After it, the vector says *brilliant, and
+# it counts*. Then even a maximum over words can tell twins apart.
 
-# %%
-@torch.no_grad()
-def opinion_vectors(make_vectors, ids, label):
-    """The vectors of all opinion words, and for each whether it is the one that counts."""
-    is_opinion = torch.isin(ids, opinions)  # (B, T), two in each review
-    counts = torch.isin(ids, good_ones) == (label[:, None] > 0.5)  # good in a good review, bad in a bad one
-    return make_vectors(ids)[is_opinion].numpy(), counts[is_opinion].numpy()
-
-
-# %%
-trained, probed = models["with positions"].encoder.eval(), {}
-for name, make_vectors in {"before": trained.embed, "after": trained}.items():
-    seen, unseen = (opinion_vectors(make_vectors, ids[:1000], label[:1000]) for ids, label in (training, test))
-    probed[name] = LogisticRegression(max_iter=1000).fit(*seen).score(*unseen)
-before_the_encoder_a_word_knows_nothing = probed["before"] == 0.5
-after_it_the_word_knows_whether_it_counts = probed["after"] > 0.9
-assert before_the_encoder_a_word_knows_nothing
-assert after_it_the_word_knows_whether_it_counts
-probed["before"], after_it_the_word_knows_whether_it_counts
+# %% tags=["claim"]
+# The proof
+claim("before the encoder a word does not know whether it counts",
+      probed["before"] == 0.5)
+claim("after it, it does", probed["after"] > 0.9)
 
 # %% [markdown]
-# One half before, exactly: the word is the same vector, whether it counts or not. And nearly always right after it.
-#
-# Here is the answer to the question of this lesson. Before the encoder, "brilliant" is the same vector in both twins.
-# After it, the vector says *brilliant, and it counts*. Then even a maximum over words can tell the twins apart.
-#
-# Where did the words look for that? `attention_patterns` works out the weights of all heads for our first review. We
-# show the rows of the two opinions. **Predict:** which word does each of them have to find first? (Your maps are those
-# of this seed. Another seed finds another way.)
+# Where did the words look for that? `attention_patterns` works out the weights of all
+# heads for our first review. Out of its 648 weights, we draw the large ones in the rows
+# of the two opinions: an arc goes from the word that asks to the word that is asked.
 
 # %%
-patterns = attention.attention_patterns(models["with positions"], to_ids([" ".join(review)]))
-at = [review.index("dreadful"), review.index("brilliant")]
-{path: tuple(weights.shape) for path, weights in patterns.items()}
+from course_lib import attention
+from course_lib.experiments.twins import to_ids
 
-# %%
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-for axis, (layer, weights) in zip(axes, enumerate(patterns.values(), 1), strict=True):  # (1, H, T, T)
-    rows = weights[0][:, at].flatten(0, 1)  # (H * 2, T)
-    names = [f"head {h}: {review[t]}" for h in range(1, 5) for t in at]
-    plots.heat_map(axis, rows, names, review, title=f"layer {layer}", limit=1.0)
-    axis.set_xlabel("is asked")
-axes[0].set_ylabel("asks")
-plots.show(figure, "Two tables, one for each layer: for each of the four heads the attention weights of dreadful and "
-                   "of brilliant on the nine words of the review. Each row sums to one; heads and layers look to "
-                   "different words.")
+patterns = attention.attention_patterns(model, to_ids([" ".join(review)]))
+plots.show(draw.arcs(review, ("dreadful", "brilliant"), patterns), "twins-arcs")
 
 # %% [markdown]
-# A map of one review is an anecdote. Over 400 test reviews: how much weight do opinions give to "but" or "although",
-# in the head of layer 1 that gives most? An even share would be one part in T.
+# It is tempting to read a story from this. Two warnings. First, these are the arcs of
+# *one* training: with another seed they go to other words, and the verdicts are the
+# same. Second, a large weight is no proof that anything depends on it (lesson 03).
+#
+# The proof is to change the word and to look at the verdict. In all test reviews with
+# *but*, we write *although* in its place. *The garden was dreadful **although** the room
+# was brilliant* means the opposite.
 
 # %%
-ids = test[0][:400]
-connects = torch.isin(ids, torch.tensor([number["but"], number["although"]]))  # (B, T)
-in_layer_1 = next(iter(attention.attention_patterns(models["with positions"], ids).values()))  # (B, H, T, T)
-on_it = (in_layer_1 * connects[:, None, None]).sum(-1).transpose(1, 2)[torch.isin(ids, opinions)]  # (opinions, H)
-even_share = (1 / (ids != 0).sum(1)).mean().item()
-a_head_asks_for_the_connecting_word = on_it.mean(0).max().item() > 2 * even_share
-assert a_head_asks_for_the_connecting_word
-len(on_it), a_head_asks_for_the_connecting_word
+with_but = [text for text in splits[2][0] if " but " in text]
+turned = [text.replace(" but ", " although ") for text in with_but]
+with torch.no_grad():
+    was, now = (model(to_ids(texts)).argmax(-1) for texts in (with_but, turned))
+print(f"{(was != now).float().mean():.1f} of {len(with_but)} verdicts turn round")
+
+# %% tags=["claim"]
+# The proof
+claim("one small word turns more than nine verdicts in ten",
+      (was != now).float().mean() > 0.9)
+
+# %% [markdown] name="classic-recipe"
+# ## The classic recipe
+#
+# A well-known model of this kind reads film reviews: F. Chollet, *Deep Learning with
+# Python*, second edition, section 11.4. Its task is IMDB: 25,000 reviews to learn from,
+# 25,000 to test, half of them positive.
+#
+# | | classic recipe | yours, above |
+# |---|---|---|
+# | **vocabulary** | the 20,000 most frequent words | 40 words |
+# | **width, heads, feed-forward, layers** | 256, 2, 32, 1 | 64, 4, 128, 2 |
+# | **width of a head** | 256 | 16 |
+# | **positions** | none; in a second model learned ones | sinusoids |
+# | **pooling, head** | maximum, dropout 0.5, one logit | maximum, two logits |
+# | **loss, optimizer** | binary cross-entropy, RMSprop, rate 0.001 | the same |
+# | **epochs** | 20, the best one kept | 6, the best one kept |
+#
+# One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. The
+# dropout of ½ before the head sets half of the pooled numbers to 0 in training, so that
+# no verdict depends on one channel alone. In Keras each head may have any width, here
+# 256; so both together are 512 wide, and $W_o$ brings 512 numbers back to 256.
+
+# %% tags=["predict"]
+predict(
+    "Nine tenths of the recipe's 5.7 million parameters are in …",
+    {
+        "the attention": "Four matrices of 256 · 512 numbers. Work it out, and compare "
+        "with the vocabulary.",
+        "the feed-forward network": "256 · 32 and back: it is narrower than the model, "
+        "where the paper has four times the width.",
+        "the table of embeddings": True,
+    },
+    concept="C104",
+)
+
+# %%
+from course_lib.experiments.recipe import KerasAttention
+
+
+def size(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+wide = KerasAttention(256, num_heads=2, key_dim=256)
+[tuple(part.weight.shape) for part in (wide.W_q, wide.W_k, wide.W_v, wide.W_o)]
+
+# %% tags=["given"]
+from course_lib.experiments.recipe import ClassicRecipe
+
+# %%
+classic = ClassicRecipe(vocab_size=20_000)
+parts = {"embeddings": classic.embed, "attention": wide,
+         "feed-forward": classic.layers[0].ff, "everything": classic}
+{name: f"{size(part):,}" for name, part in parts.items()}
+
+# %% tags=["claim"]
+# The proof
+claim("the classic model has 5,664,033 parameters", size(classic) == 5_664_033)
+claim("nine tenths of them are a table of words",
+      0.9 < size(classic.embed) / size(classic) < 0.91)
 
 # %% [markdown]
-# More than twice an even share. But a weight is no proof that anything hangs on it (lesson 03). So change the word and
-# look: *the garden was dreadful **but** the room was brilliant*, *the garden was dreadful **although** the room was
-# brilliant*. **Predict** what happens to the verdicts.
+# Look at one row of the table again: *positions: none*. Train the recipe for one epoch
+# on the twins.
+
+# %% tags=["predict"]
+predict(
+    "The recipe without positions, trained on twins: its accuracy on the test is …",
+    {
+        "one half": True,
+        "between 0.6 and 0.9, as with short runs": "Runs of two words see who stands "
+        "beside whom. What does attention without positions see?",
+        "above 0.95, as above": "What told the encoder above “dreadful … but” from "
+        "“but … dreadful”? Find it in the table.",
+    },
+    concept="C104",
+)
 
 # %%
-with_but = [text for text in texts[2] if " but " in text]
-before, after = (logits_of(models["with positions"], to_ids(reviews)) > 0
-                 for reviews in (with_but, [text.replace(" but ", " although ") for text in with_but]))
-turned_round = (before != after).float().mean().item()
-one_word_turns_nine_verdicts_in_ten = turned_round > 0.9
-assert one_word_turns_nine_verdicts_in_ten
-len(with_but), one_word_turns_nine_verdicts_in_ten
+from course_lib.experiments.recipe import recipe_accuracy, recipe_loss
 
-# %% [markdown] name="real-reviews"
-# ## The same code on real reviews
+torch.manual_seed(0)
+blind = ClassicRecipe(vocab_size=41)
+optimizer = torch.optim.RMSprop(blind.parameters(), lr=0.001)
+fit(blind, recipe_loss, shuffled(*training, batch_size=64), optimizer)
+print(f"{recipe_accuracy(blind, test):.2f}")
+
+# %% [markdown]
+# Order is all in our twins, and the recipe does not see order: it is a bag of words with
+# attention in it. How can it be a classic, then? Real reviews are not twins. We trained
+# it on 10,000 short film reviews, as it stands in the book, with three seeds, beside
+# counts of words and of pairs of neighbours.
+
+# %%
+film = stored("10-recipe")
+plots.show(draw.recipe(film), "recipe-epochs")
+
+# %% [markdown]
+# It learns its training texts by heart within a few epochs, and on new ones it gets no
+# better, or worse: **this** is where a loop that keeps the best epoch pays. Counting
+# words does as well, with no attention at all. A verdict on a film is mostly in its
+# words; their order is for the hard cases.
+
+# %% tags=["claim"]
+# The proof
+recipe = [row for row in film if row["model"] == "recipe"]
+counts = [row for row in film if "counts" in row["model"]]
+claim("on twins the recipe is right in one half",
+      abs(recipe_accuracy(blind, test) - 0.5) < 0.01)
+claim("its last epoch knows the training texts by heart", all(
+    row["fitted"] > 0.97 for row in recipe))
+claim("and none of its new texts better than counts do", all(
+    a["best"] < b["best"] + 0.01 for a, b in zip(recipe, counts, strict=True)))
+
+# %% [markdown]
+# ## Further: real reviews, and a model that has read before
 #
-# Do real texts need an encoder? If you like, find out: 12,752 snippets of film reviews, each with a verdict, *fresh*
-# or *rotten*. Set `REAL_REVIEWS = True`: it fetches 9 MB once, and trains for about a minute. Where they cannot be
-# had, one sentence says why, and the lesson goes on.
+# Train on them yourself? There are 12,752 snippets of film reviews, each with a verdict,
+# *fresh* or *rotten*. Set `REAL_REVIEWS = True`: it fetches 9 MB once, and trains one
+# epoch of the recipe, which takes about a minute. If the download fails, you get a
+# message and the lesson continues.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib import data
+from course_lib.experiments.recipe import counted, film_reviews, reader_of
 
 REAL_REVIEWS = False  # True: fetch them, and train
-
-snippets = []
+film_splits = None
 if REAL_REVIEWS:
     try:
-        snippets, verdicts = data.reviews()
+        film_splits = film_reviews(0)
     except data.Missing as missing:
         print(missing)
-print(f"{len(snippets):,} real reviews")
-
-# %% [markdown]
-# One split: 10,000 to train, 1,000 to validate, the rest to test. The rival is *TF-IDF with logistic regression*:
-# counts of words and of pairs of neighbours, where rare ones count more (lesson 01). **Predict** who wins.
+print("real reviews:", film_splits is not None)
 
 # %% tags=["nbval-ignore-output"]
-def word_counts_on_real(texts, y, n=10_000):
-    """Test accuracy of TF-IDF and logistic regression, fitted on the first n texts."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    grams = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
-    fitted = LogisticRegression(C=4, max_iter=1000).fit(grams.fit_transform(texts[:n]), y[:n])
-    return fitted.score(grams.transform(texts[11_000:]), y[11_000:])
-
-
-# %% [markdown]
-# The encoder gets the first 40 words of each review. Number 0 is padding, 1 is any word outside the vocabulary.
-# Nothing else is new: `Classifier`, `train` and `checkpoints.load` are those from above.
-
-# %% tags=["nbval-ignore-output"]
-def encoder_on_real(texts, y, T=40):
-    """Test accuracy of a small encoder that learns from scratch, by the classic recipe."""
-    words = CountVectorizer(max_features=19_998).fit(texts[:10_000])
-    lines = [words.build_analyzer()(text)[:T] or ["?"] for text in texts]
-    rows = [torch.tensor([words.vocabulary_.get(word, -1) + 2 for word in line]) for line in lines]
-    ids = nn.utils.rnn.pad_sequence(rows, batch_first=True)  # (B, T)
-    config = dict(vocab_size=20_000, d_model=64, num_heads=4, d_ff=128, num_layers=1)
-    model, path = Classifier(TransformerEncoder(**config)), Path(folder.name) / "real.pt"
-    train(model, path, config, (ids[:10_000], y[:10_000]), (ids[10_000:11_000], y[10_000:11_000]), epochs=5)
-    checkpoints.load(model, path)
-    return accuracy(model, ids[11_000:], y[11_000:])
-
-
-# %% tags=["nbval-ignore-output"]
-if snippets:
-    order = torch.randperm(len(snippets), generator=torch.Generator().manual_seed(0))
-    mixed, y = [snippets[i] for i in order], verdicts[order].float()
+if film_splits:
+    read = reader_of(film_splits[0][0])
+    real_ids = [(read(texts), labels) for texts, labels in film_splits]
     torch.manual_seed(0)
-    word_counts, small_encoder = word_counts_on_real(mixed, y), encoder_on_real(mixed, y)
-    both_beat_the_majority = min(word_counts, small_encoder) > 0.68 > y.mean().item() + 0.1
-    word_counts_hold_their_own = word_counts > small_encoder - 0.01
-    assert both_beat_the_majority
-    assert word_counts_hold_their_own
-    print(f"word counts: {word_counts:.2f}   encoder from scratch: {small_encoder:.2f}")
+    classic = ClassicRecipe()
+    optimizer = torch.optim.RMSprop(classic.parameters(), lr=0.001)
+    fit(classic, recipe_loss, shuffled(*real_ids[0], batch_size=32), optimizer)
+    print(f"recipe, one epoch: {recipe_accuracy(classic, real_ids[2]):.2f}")
+    print(f"counts:            {counted(film_splits[0])(film_splits[2]):.2f}")
 
 # %% [markdown]
-# On our machine word counts reach 0.77 and the encoder 0.75, where saying *fresh* to everything gives 0.56. It has
-# 10,000 short texts to learn English from. And counts of words and pairs come as far without any attention: our twins
-# were written so that order is all, real reviews were not.
-#
-# Would an encoder do better that has **read before**? MiniLM is one: six layers like yours, with real weights, trained
-# by others on a billion pairs of texts. It stays frozen. Each review becomes the mean of its token vectors, 384
-# numbers, and the same small head stands on top. (What is inside, lesson 15 opens.)
-#
-# **Predict:** who wins with all 10,000 labels, and who with 200? Set `PRETRAINED = True`: it fetches 84 MB once, and
-# reads for about two minutes.
+# Would an encoder do better that has **read before**? MiniLM is one: six layers like
+# yours, with real weights, trained by others on a billion pairs of texts. It stays
+# frozen. Each review becomes the mean of its token vectors, 384 numbers, and a small
+# head stands on top. (Lesson 15 opens it.) Set `PRETRAINED = True` as well: it fetches
+# 84 MB once, and reads for about two minutes.
 
 # %% tags=["nbval-ignore-output"]
 PRETRAINED = False  # True: fetch MiniLM, and read all reviews with it
 
 vectors = None
-if snippets and PRETRAINED:
+if film_splits and PRETRAINED:
     from course_lib.pretrained import minilm
 
     try:
-        vectors = minilm.sentence_vectors(minilm.load(), minilm.load_tokenizer(), mixed)  # (12752, 384)
+        reader = minilm.load(), minilm.load_tokenizer()
+        vectors = [minilm.sentence_vectors(*reader, texts) for texts, _ in film_splits]
     except data.Missing as missing:
         print(missing)
 print("read by MiniLM:", vectors is not None)
 
 # %% tags=["nbval-ignore-output"]
-if vectors is not None:
-    print("labels  word counts  frozen MiniLM")
+if vectors:
+    (texts, y), (unseen, y_test) = film_splits[0], film_splits[2]
+    print("labels  counts  frozen MiniLM")
     for n in (200, 500, 2_000, 10_000):
-        head = LogisticRegression(max_iter=2000).fit(vectors[:n], y[:n])
-        frozen, counted = head.score(vectors[11_000:], y[11_000:]), word_counts_on_real(mixed, y, n)
-        print(f"{n:6,}  {counted:11.2f}  {frozen:13.2f}")
-        if n == 200:
-            few_labels_are_enough_for_one_who_has_read = frozen > counted + 0.04
-            assert few_labels_are_enough_for_one_who_has_read
+        head = LogisticRegression(max_iter=2000).fit(vectors[0][:n], y[:n])
+        frozen = head.score(vectors[2], y_test)
+        words = counted((texts[:n], y[:n]))((unseen, y_test))
+        print(f"{n:6,}  {words:6.2f}  {frozen:13.2f}")
 
 # %% [markdown]
-# On our machine:
+# On our machine, with another draw of the splits:
 #
-# | labels | word counts | frozen MiniLM |
+# | labels | counts | frozen MiniLM |
 # |---|---|---|
 # | 200 | 0.60 | 0.69 |
 # | 500 | 0.63 | 0.72 |
 # | 2,000 | 0.73 | 0.75 |
 # | 10,000 | 0.77 | 0.76 |
 #
-# With few labels reading before is worth a lot: MiniLM gets nearly as far with 500 labels as counts with 2,000. With
-# 10,000 the counts have caught up. MiniLM was trained to say what a text is *about*, and a verdict is only a part of
-# that.
+# With few labels, reading before is worth a lot. With 10,000 the counts have caught up:
+# MiniLM was trained to say what a text is *about*, and a verdict is only a part of that.
 #
-# Do you have the folder `aclImdb` of the classic recipe? `data.imdb("aclImdb")` reads it: texts and labels to train
-# on, then those to test on. With your `KerasAttention`, width 256 and T = 600 it is the classic model. Bring a GPU.
+# Do you have the folder `aclImdb` of the classic recipe? `data.imdb("aclImdb")` reads
+# it. With `ClassicRecipe()` and 600 words per review, it is the classic experiment.
+# Bring a GPU.
 
 # %% [markdown]
 # ## Summary
 #
-# - An encoder is N layers, built alike, each with weights of its own: self-attention, then feed-forward, each followed
-#   by dropout, the skip connection and a norm. Yours equals PyTorch's, gradients and masks included.
-# - Around it: embedding · √d_model, positions, and a mask that hides padding. Keep the constructor's arguments beside
-#   the weights.
-# - Pool over real tokens. Pooling over padding makes a text's meaning depend on its neighbours in the batch.
-# - The classic recipe has 5,664,033 parameters, 5,120,000 of them in the embedding.
-# - Twins: a bag of words and an encoder without positions are right in exactly one half. n-grams see as far as their
-#   window. The encoder with positions is right nearly every time.
-# - Choose by validation, keep the best, load it, and test once.
-# - What the encoder writes into a word can be asked in new ways: it is a representation, and heads are cheap.
+# - An encoder is $N$ layers, built alike, each with weights of its own: self-attention,
+#   then feed-forward, each followed by dropout, the skip connection and a norm.
+# - Around it: embeddings · $\sqrt{d_{model}}$, positions, a mask that hides padding.
+#   Pool over real tokens: else a text's meaning depends on its neighbours in the batch.
+# - Choose by validation, keep a *copy* of the best weights, load it, and test once. Keep
+#   the constructor's arguments beside the weights.
+# - Twins: a bag of words and an encoder without positions are right in exactly one half.
+#   Runs of words see as far as their window. The encoder with positions also solves gaps
+#   that it never saw; with a window it does not; ordered pairs do, too.
+# - What the encoder writes into a word can be asked in new ways: a contextual embedding.
+# - The classic recipe has 5,664,033 parameters, nine tenths of them in its embeddings.
+#   On short film reviews it is no better than counting words.
 #
-# **Think about it.** Max-pooling takes each channel from one token. In which of your tasks would a mean be better, and
-# in which one a token of its own, put in front of the sentence, that nobody wrote? (Lesson 13 does that.)
+# **Think about it.** Max pooling takes each channel from one token. In which of your
+# tasks would a mean be better, and in which one a token of its own, put in front of the
+# text, that nobody wrote? (Lesson 13 does that.)
 #
-# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.1 and figure 1, left (the
-# encoder), section 3.4 (embeddings), section 5.4 (dropout on each sublayer and on the sum of embedding and position).
-# The recipe: F. Chollet, *Deep Learning with Python*, second edition (2021), section 11.4, with its
-# [notebook](https://github.com/fchollet/deep-learning-with-python-notebooks/blob/master/chapter11_part03_transformer.ipynb).
-# IMDB: [Maas et al. 2011](https://ai.stanford.edu/~amaas/data/sentiment/). Asking frozen vectors a new question is
-# called *probing*: [Alain and Bengio 2016](https://arxiv.org/abs/1610.01644).
+# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.1
+# and figure 1, left (the encoder), section 3.4 (embeddings), section 5.4 (dropout). The
+# recipe: F. Chollet, *Deep Learning with Python*, second edition (2021), section 11.4,
+# with its [notebook](https://github.com/fchollet/deep-learning-with-python-notebooks/blob/master/chapter11_part03_transformer.ipynb).
+# IMDB: [Maas et al. 2011](https://ai.stanford.edu/~amaas/data/sentiment/). Probing:
+# [Alain and Bengio 2016](https://arxiv.org/abs/1610.01644).
 #
-# **Next.** The encoder reads. Lesson 11 builds the half that writes, and sends Jane to Africa in September.
+# **Next.** The encoder reads. Lesson 11 builds the half that writes, and sends Jane to
+# Africa in September.

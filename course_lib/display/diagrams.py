@@ -93,6 +93,12 @@ class Sheet:
         self.parts.append(f'<path d="{d}L{_n(points[-1][0])} {_n(points[-1][1])}" fill="none" stroke="{colour}" '
                           f'stroke-width="{width:g}"{dashes}/>')
 
+    def curve(self, start, towards, end, width, colour=style.INK):
+        """A bow from one point to another, drawn towards a third that it does not reach."""
+        (x, y), (u, v), (a, b) = start, towards, end
+        self.parts.append(f'<path d="M{_n(x)} {_n(y)}Q{_n(u)} {_n(v)} {_n(a)} {_n(b)}" fill="none" stroke="{colour}" '
+                          f'stroke-width="{_n(width)}" stroke-linecap="round" opacity="0.75"/>')
+
     def arrow(self, *points, colour=style.INK, width=1.6, name="", shape="", side=1):
         """An arrow through all points that carries a named vector and its shape.
 

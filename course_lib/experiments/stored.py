@@ -16,7 +16,7 @@ import time
 from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
-MODULES = {"04-scaling": "scaling", "04-scorers": "scorers"}
+MODULES = {"04-scaling": "scaling", "04-scorers": "scorers", "10-gaps": "twins", "10-recipe": "recipe"}
 
 
 def stored(name):

@@ -8,7 +8,7 @@ WIDE = 172  # a box
 
 
 def encoder(layers="N", d="d_{model}"):
-    """Token numbers in, one logit per text out: an encoder with padding, and a classifier on top of it.
+    """Token numbers in, one logit per class out: an encoder with padding, and a classifier on top of it.
 
     layers, d: how many layers there are and how wide they are, as numbers or letters
     returns:   the text of an SVG, for plots.show
@@ -36,9 +36,9 @@ def encoder(layers="N", d="d_{model}"):
     top = sheet.box(x, 172, 196, 48, "max over real tokens", style.SOFT, "in each channel")
     sheet.arrow((x, 228), (x, top.bottom), shape=vectors, width=4.5)
     sheet.arrow((x, top.top), (x, 115), shape=f"(B, {d})", width=4.5)
-    sheet.box(x, 94, WIDE, 42, "dropout, linear layer", style.SOFT)
-    sheet.arrow((x, 73), (x, 43), shape="(B,)", width=2)
-    sheet.text(x, 29, "one logit per text", italic=True)
+    sheet.box(x, 94, WIDE, 42, "linear layer", style.SOFT)
+    sheet.arrow((x, 73), (x, 43), shape="(B, classes)", width=2)
+    sheet.text(x, 29, "one logit per class", italic=True)
     _padding(sheet, attention, top)
     return sheet.svg()
 

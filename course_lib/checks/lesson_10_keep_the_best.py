@@ -1,0 +1,85 @@
+"""Lesson 10, the loop that keeps the best epoch: judged with a model of one number, which only counts its epochs."""
+
+import torch
+from torch import nn
+
+from course_lib import training
+from course_lib.checks.engine.asking import Call
+from course_lib.checks.engine.exercise import Exercise
+
+
+class Counter(nn.Module):
+    """A model of one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = nn.Parameter(torch.zeros(()))
+
+    def __repr__(self):
+        return "a model with one weight, which is 0"
+
+
+class AddOne:
+    """One epoch of training, in place, as an optimizer does it."""
+
+    def __repr__(self):
+        return "adds 1 to the weight"
+
+    def __call__(self, model, epoch):
+        with torch.no_grad():
+            model.count += 1
+
+
+class LookUp:
+    """The accuracy of a model: what the data say of its weight."""
+
+    def __repr__(self):
+        return "data[w - 1], where w is the weight"
+
+    def __call__(self, model, data):
+        return data[int(model.count) - 1]
+
+
+def by_looking(model, train_epoch, accuracy, validation, test, epochs):
+    """The weight is the number of the epoch: nothing has to be trained to know what comes out."""
+    history = list(validation[:epochs])
+    return torch.tensor(history, dtype=torch.float64), torch.tensor(test[history.index(max(history))]).double()
+
+
+def with_data(validation, test):
+    return Counter(), AddOne(), LookUp(), validation, test, len(validation)
+
+
+def make(generator, epochs):
+    """All accuracies differ; the best epoch is neither the first nor the last where there are three or more."""
+    validation, test = ((torch.randperm(97, generator=generator)[:epochs] + 2).div(100).tolist() for _ in range(2))
+    if epochs > 2:
+        validation[int(torch.randint(1, epochs - 1, (1,), generator=generator))] = 0.995
+    return with_data(tuple(validation), tuple(test))
+
+
+def more_calls(generator):
+    """Where the best epochs are equal, the first counts; and models that only get better, or only worse."""
+    return [
+        Call(with_data((0.5, 0.9, 0.7, 0.9, 0.6), (0.1, 0.2, 0.3, 0.4, 0.5)), "two epochs that are best"),
+        Call(with_data((0.8, 0.8, 0.8), (0.7, 0.6, 0.5)), "epochs that are all alike"),
+        Call(with_data((0.2, 0.4, 0.6), (0.3, 0.1, 0.2)), "each epoch better than the one before"),
+        Call(with_data((0.6, 0.4, 0.2), (0.3, 0.1, 0.2)), "each epoch worse than the one before"),
+        Call(with_data((0.6, 0.3, 0.5, 0.4), (0.1, 0.2, 0.3, 0.4)), "better than the one before, and not the best"),
+    ]
+
+
+EXERCISES = (
+    Exercise(
+        name="keep_the_best",
+        lesson="10",
+        asked="train for so many epochs and note the validation accuracy after each; at the end the model has the "
+        "weights of the best epoch, the first of several: (history (epochs,), test accuracy with these weights).",
+        verified=training.keep_the_best,
+        oracle=by_looking,
+        examples=(with_data((0.5, 0.9, 0.7), (0.4, 0.8, 0.6)),),
+        sizes=((4,), (6,), (3,), (9,), (2,), (1,)),
+        make=make,
+        calls=more_calls,
+    ),
+)
