@@ -258,8 +258,8 @@ predict(
     "places. By how much is it too large?",
     {
         2: True,
-        0: "Does a maximum know which places are padding? The mask went to the attention, "
-        "and to nobody else.",
+        0: "Does a maximum know which places are padding? The mask went to the "
+        "attention, and to nobody else.",
         5: "The right result is the largest of the tokens. Which one is that?",
         1: "Padding holds two numbers. Which one is the largest of all four?",
     },
@@ -383,7 +383,8 @@ padded = [nn.functional.pad(text, (0, more)) for more in (0, 3, 8, 23)]
 # %%
 with torch.no_grad():
     yours = [fresh(ids)[0, 0].item() for ids in padded]
-    trap = [fresh.head(token_vectors(fresh, ids).amax(1))[0, 0].item() for ids in padded]
+    read = [token_vectors(fresh, ids) for ids in padded]  # (1, T, d_model) each
+    trap = [fresh.head(x.amax(1))[0, 0].item() for x in read]
 print("over the real tokens:", [f"{logit:.2f}" for logit in yours])
 print("over all places:     ", [f"{logit:.2f}" for logit in trap])
 
@@ -721,8 +722,8 @@ claim("your six-gram model is below 0.75", all(
 
 # %% tags=["predict"]
 predict(
-    "A logistic regression reads the vectors of opinion words *before* the encoder, and "
-    "says whether each one counts. Its accuracy on new twins is …",
+    "A logistic regression reads the vectors of opinion words *before* the encoder, "
+    "and says whether each one counts. Its accuracy on new twins is …",
     {
         0.5: True,
         0.75: "Could good words count more often than bad ones? In twins they have "

@@ -15,6 +15,7 @@ from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import LESSONS, lesson_stems, read_lesson
 
 STEMS = lesson_stems()
+NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
 LONG = ("03", "10", "11", "12", "13")  # they train for half a minute and more, and print nothing that hangs on it
 HURRY = """
 import course_lib
@@ -97,7 +98,7 @@ def test_cells_are_short(stem):
 def test_the_set_up_is_short_and_single_threaded(stem):
     """Numbers that change with the number of threads, and a wall of imports before the first idea."""
     set_up = code_cells(stem)[0].source
-    assert len(re.findall(r"^(?:import|from) ", set_up, re.M)) <= 7
+    assert len(re.findall(r"^(?:import|from) ", set_up, re.M)) <= (6 if stem in NEW else 7)
     assert "torch.set_num_threads(1)" in set_up
 
 
@@ -128,6 +129,29 @@ def test_a_lesson_opens_and_closes_like_a_lesson(stem):
     assert re.search(r"^# \d\d · .+$", first, re.M) and first[2:4] == stem[:2]
     assert re.search(r"\d+ minutes", first) and "**At the end you can**" in first
     assert "## Summary" in last and "**Think about it.**" in last and "**Next.**" in last
+
+
+@pytest.mark.parametrize("stem", NEW)
+def test_a_lesson_of_the_new_form_shows_no_assertion_outside_a_folded_proof(stem):
+    """A result given away by the name or the sentence of its proof."""
+    for cell in code_cells(stem):
+        assert "claim" in cell.tags or not re.search(r"^\s*(assert|claim\()", cell.source, re.M), cell.line
+        assert len(re.findall(r"Predict[ :]", cell.source)) == 0
+
+
+@pytest.mark.parametrize("stem", NEW)
+def test_a_lesson_of_the_new_form_fits_88_columns(stem):
+    """A line that wraps in the notebook of a learner whose window is small."""
+    for cell in code_cells(stem):
+        assert max(map(len, cell.source.splitlines())) <= 88, cell.line
+
+
+@pytest.mark.parametrize("stem", NEW)
+def test_a_lesson_of_the_new_form_says_how_its_minutes_are_spent(stem):
+    """A lesson of two hours that calls itself one; a third of them at least is writing."""
+    head = read_lesson(stem).cells[0].source
+    whole, *parts = map(int, re.search(r"(\d+) minutes: reading (\d+), predicting (\d+), writing (\d+)", head).groups())
+    assert whole == sum(parts) <= 75 and parts[2] >= whole / 3
 
 
 def test_the_answers_of_the_gallery_are_those_of_its_shuffle():
