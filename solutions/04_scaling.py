@@ -7,8 +7,8 @@
 #
 # - write a softmax that survives any scores;
 # - replace version 0's scoring network by a dot product, and say what you pay for it;
-# - predict when a softmax stops learning, and measure it;
-# - derive the $\sqrt{d}$ of the 2017 paper, and say what it does and what it does not do;
+# - predict when a softmax hardly learns, and measure it;
+# - derive the $\sqrt{d}$ of the 2017 paper, and say what it does and does not do;
 # - write a test that tells version 2 from everything that only looks like it.
 
 # %%
@@ -63,7 +63,7 @@ dict(zip(things, scores.tolist(), strict=True))
 # %% tags=["claim"]
 # The proof
 claim("tea scores 2 · 2 + 2 · 2 = 8", scores[0] == 2 * 2 + 2 * 2)
-claim("the stone scores less than nothing", scores[3] < 0)
+claim("the stone scores below 0", scores[3] < 0)
 
 # %% [markdown] name="softmax"
 # ## From scores to weights
@@ -71,9 +71,9 @@ claim("the stone scores less than nothing", scores[3] < 0)
 # Scores can be any numbers. Weights are positive and sum to 1. Since lesson 01
 # `torch.softmax` has turned one into the other. You now write it yourself.
 #
-# Raise *e* = 2.718… to each score, so that everything becomes positive. Then divide by
-# the sum, so that it all sums to 1. This is the **softmax**. A score that goes into one
-# is also called a **logit**.
+# Raise Euler's number, 2.718…, to each score, so that everything becomes positive. Then
+# divide by the sum, so that it all sums to 1. This is the **softmax**. A score that
+# goes into one is also called a **logit**.
 #
 # $$
 # a_i = \mathrm{softmax}(e)_i = \frac{\exp(e_i)}{\sum_{j=1}^{N} \exp(e_j)}
@@ -87,8 +87,8 @@ e = torch.tensor([1000.0, 1001.0])
 torch.exp(e), torch.exp(e) / torch.exp(e).sum()
 
 # %% [markdown]
-# `inf` is a number too large for the computer, and `inf / inf` is `nan`: not a number.
-# One such weight spoils everything computed after it.
+# `inf` is a number too large for the computer (an *overflow*), and `inf / inf` is
+# `nan`: not a number. One such weight spoils everything computed after it.
 #
 # There is a way out. Subtract the same number $m$ from every score:
 #
@@ -111,8 +111,8 @@ torch.exp(e), torch.exp(e) / torch.exp(e).sum()
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Which number can you subtract so that the largest power becomes exactly 1? And what
-# does `keepdim=True` do to a maximum over the last axis?
+# Which number can you subtract so that the largest power becomes exactly 1? The maxima
+# of an axis are `x.amax(dim=-1)`. What does `keepdim=True` add to them?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
@@ -151,9 +151,9 @@ plots.show(
 #
 # | | version 0 | version 1 |
 # |---|---|---|
-# | **inputs** | query $q$, inputs $X$ | query $q$, inputs $X$, of **one width** $D$ |
+# | **inputs** | query $q$, inputs $X$ | query $q$, inputs $X$ |
 # | **similarity** | $e = \tanh(q W_q + X W_x)\, v$ | $\boldsymbol{e = X q}$ |
-# | **outputs** | scores $e$, weights $a$, mixture $c$ | scores $e$, weights $a$, mixture $c$ |
+# | **outputs** | scores $e$, weights $a$, mixture $c$ | the same |
 #
 # One line has changed. The feed-forward network is gone, and with it $W_q$, $W_x$ and
 # $v$. With the shapes below the letters, version 1 is
@@ -199,7 +199,8 @@ attention_v1 = check(dot_product_attention).verified
 # %% [markdown]
 # Ask your function for something cold and sweet. Then turn a query yourself: in the
 # picture below, features are only two, so that arrows can show them. Drag the tip of
-# the query, or select it and use the arrow keys.
+# the query, or select it and use the arrow keys. (It calls the four things *keys*, by
+# which they are compared: the field's word, from lesson 05 on.)
 
 # %%
 cold_and_sweet = torch.tensor([-2.0, 0, 2, 0])
@@ -212,8 +213,8 @@ instruments.show("query-among-keys", "instrument-query-among-keys",
                  names=things, keys=flat, **start)
 
 # %% [markdown]
-# A query that points *between* two arrows takes from both. A longer query points the
-# same way and is more decided: all scores grow, and the largest weight nears 1.
+# A query that points *between* two arrows takes from both. Now make it longer, without
+# turning it, and watch the weights.
 
 # %% tags=["claim"]
 # The proof
@@ -224,7 +225,7 @@ decided = [softmax(flat @ (s * flat[0])).max() for s in (1, 4, 16)]
 claim("a longer query is more decided", decided[0] < decided[1] < decided[2])
 
 # %% [markdown] name="shared-width"
-# ## What it costs: one width for both
+# ## What it costs
 
 # %% tags=["predict"]
 predict(
@@ -265,8 +266,8 @@ claim("version 1 needs one width for both", refused)
 # %% [markdown] name="trade-off"
 # ## What it buys: memory and speed
 #
-# Let 300 queries meet 300 inputs, all of width 64. Version 0 puts a hidden layer of 64
-# numbers between **every query and every input**.
+# Let 300 queries meet 300 inputs, all of width 32. Version 0 puts a hidden layer, here
+# of 64 numbers, between **every query and every input**.
 
 # %% tags=["predict"]
 predict(
@@ -274,6 +275,8 @@ predict(
     "does version 0 hold?",
     {
         64: True,
+        32: "That is the width of the vectors. What is held per pair is the hidden "
+        "layer.",
         128: "The two projections are made once per query and once per input. Per "
         "pair, there is one hidden layer.",
         300: "That is the number of inputs. Both versions score all of them.",
@@ -285,18 +288,18 @@ predict(
 # %%
 from torch.utils.benchmark import Timer
 
-D, queries, many = 64, torch.randn(300, 64), torch.randn(300, 64)
-W_q, W_x, v = torch.randn(D, D) / 8, torch.randn(D, D) / 8, torch.randn(D) / 8
+queries, many = torch.randn(300, 32), torch.randn(300, 32)
+W_q, W_x, v = torch.randn(32, 64) / 8, torch.randn(32, 64) / 8, torch.randn(64) / 8
 
 
 def additive_scores():
-    hidden = torch.tanh((queries @ W_q)[:, None] + (many @ W_x)[None])  # (M, N, D)
-    return hidden @ v, hidden.numel()  # (M, N)
+    hidden = torch.tanh((queries @ W_q)[:, None] + (many @ W_x)[None])
+    return hidden @ v, hidden.numel()  # (300, 300), from (300, 300, 64)
 
 
 def dot_scores():
-    e = queries @ many.T  # (M, N)
-    return e, e.numel()
+    e = queries @ many.T
+    return e, e.numel()  # (300, 300)
 
 
 # %%
@@ -313,7 +316,7 @@ print(f"version 0 takes {slower:.0f} times as long")
 
 # %% tags=["claim"]
 # The proof
-claim("version 0 holds D times as many numbers", numbers[0] == D * numbers[1])
+claim("version 0 holds 64 times as many numbers", numbers[0] == 64 * numbers[1])
 claim("version 1 is more than twice as fast", slower > 2)
 
 # %% [markdown]
@@ -328,8 +331,9 @@ claim("version 1 is more than twice as fast", slower > 2)
 #
 # How far numbers lie from their mean has a name. The **variance** is the mean of their
 # squared distances from the mean, and the **standard deviation** is its square root:
-# what a distance typically is. Take ten scores of standard deviation 1, and multiply
-# all ten by the same factor. Their order stays the same.
+# what a distance typically is. (`std` divides the sum by N − 1 instead of N, which
+# makes a small difference for few numbers.) Take ten scores of standard deviation 1,
+# and multiply all ten by the same factor. Their order stays the same.
 
 # %% tags=["predict"]
 predict(
@@ -345,7 +349,7 @@ predict(
 
 # %%
 ten = torch.randn(10, generator=torch.Generator().manual_seed(4))
-ten = ten / ten.std()  # standard deviation exactly 1
+ten = ten / ten.std()  # standard deviation 1
 instruments.show("softmax-and-scale", "instrument-softmax-and-scale", scores=ten)
 
 # %% [markdown]
@@ -354,7 +358,8 @@ instruments.show("softmax-and-scale", "instrument-softmax-and-scale", scores=ten
 # bits when ten scores share evenly. The other number, and the square table, are about
 # learning. We come to them in a moment.
 #
-# Ten scores may be lucky: two of them could be nearly equal. So draw 1,000 times ten.
+# Ten scores may be an accident: two of them could be nearly equal. So draw 1,000 times
+# ten.
 
 # %%
 draws = torch.randn(1000, 10, generator=torch.Generator().manual_seed(5))
@@ -372,7 +377,7 @@ claim("at 100 one weight is above 0.999 in more than 80 % of all draws",
 # ## A thousand scores with a standard deviation of 100
 #
 # Now 1,000 scores drawn from a normal distribution with mean 0 and standard deviation
-# 100. Beside them, the very same scores divided by 100.
+# 100. Beside them, the very same scores divided by their standard deviation.
 
 # %% tags=["predict"]
 predict(
@@ -380,8 +385,8 @@ predict(
     {
         "about 1,000": "That is the scaled ones. Here the largest score leads the next "
         "by several units, and each unit is a factor of 2.7.",
-        "about 100": "A tenth of the scores lies within 50 of the largest? Even 10 "
-        "behind is a factor of 22,000.",
+        "about 100": "A score 10 behind the largest has a weight 22,000 times smaller. "
+        "How many lie within 10 of the largest?",
         "fewer than 10": True,
     },
     concept="C035",
@@ -407,10 +412,11 @@ claim("scaled, no weight is above 0.05", spread.max() < 0.05)
 #
 # A peak may even be the right answer. The trouble is what happens when it is wrong.
 #
-# Training moves a weight by its **gradient**: how much the loss would change if the
-# weight changed a little. On its way back the gradient is multiplied by the slope of
-# every step it passes. Where many slopes are below 1, the product is nearly nothing,
-# and what lies at the beginning hardly learns. This is a **vanishing gradient**.
+# Training moves each number of a network's matrices by its **gradient**: how much the
+# loss would change if the number changed a little. On its way back the gradient is
+# multiplied by the slope of every step it passes. Where many slopes are below 1, the
+# product is nearly nothing, and what lies at the beginning hardly learns. This is a
+# **vanishing gradient**.
 
 # %% tags=["predict"]
 predict(
@@ -428,10 +434,11 @@ predict(
 # one. Below, a state of 32 numbers goes through up to 50 steps, and we measure how much
 # a small change at the beginning changes the end. First the new state replaces the old
 # one; then, as in a **gate** of lesson 03, nine tenths of the old state are kept.
+# `gain` says how large the matrix of a step is: at 0.5 it halves a typical state.
 
 # %%
 def arriving(steps, gain, kept=0.0):
-    """The size of the gradient that gets through `steps` steps, relative to one."""
+    """How large the gradient is after `steps` steps; without any step it is 1."""
     g = torch.Generator().manual_seed(0)
     W = gain * torch.randn(32, 32, generator=g) / 32**0.5
     start = state = torch.randn(32, generator=g, requires_grad=True)
@@ -445,13 +452,14 @@ def arriving(steps, gain, kept=0.0):
 lengths = [1, 5, 10, 20, 50]
 through = {"gain 0.5": [arriving(n, 0.5) for n in lengths],
            "gain 0.5, nine tenths kept": [arriving(n, 0.5, kept=0.9) for n in lengths]}
+print(f"{'steps':27}", *(f"{n:8}" for n in lengths))
 for name, sizes in through.items():
     print(f"{name:27}", *(f"{size:8.1e}" for size in sizes))
 
 # %% tags=["claim"]
 # The proof
 plain_steps, kept_steps = through.values()
-claim("half a slope, twenty times, is less than a millionth", 0.5**20 < 1e-6)
+claim("a slope of a half, twenty times, is less than a millionth", 0.5**20 < 1e-6)
 claim("after 50 steps less than a billionth arrives", plain_steps[-1] < 1e-9)
 claim("where nine tenths are kept, ten million times as much arrives",
       kept_steps[-1] > 1e7 * plain_steps[-1])
@@ -464,7 +472,8 @@ claim("where nine tenths are kept, ten million times as much arrives",
 # J_{ij} = \frac{\partial a_i}{\partial e_j} = a_i\,(\delta_{ij} - a_j)
 # $$
 #
-# where $\delta_{ij}$ is 1 if $i = j$ and 0 otherwise. Even weights have slopes: for two
+# where $\delta_{ij}$ is 1 if $i = j$ and 0 otherwise. (It follows from the quotient
+# rule; the proof below compares it with torch.) Even weights have slopes: for two
 # weights of ½ each, $J_{11} = ½ \cdot (1 - ½) = ¼$. For a peak, $a = (1, 0)$, all four
 # are 0. A function that has gone flat in this way is **saturated**; the state is
 # **saturation**.
@@ -506,8 +515,8 @@ claim("at 100 they are gone, in a typical draw", slopes(100 * draws).median() < 
 # for the peak only."*
 #
 # The **cross-entropy** is the loss $-\ln p$, where $p$ is the probability that the
-# softmax gave to the right class. Let a classifier give class 0 a score of 100 and nine
-# other classes 0. Class 0 is wrong; class 3 is right.
+# softmax gave to the right class. Its slope is $-1/p$. Let a classifier give class 0 a
+# score of 100 and nine other classes 0. Class 0 is wrong; class 3 is right.
 
 # %% tags=["predict"]
 predict(
@@ -536,31 +545,34 @@ claim("its norm is √2", abs(logits.grad.norm() - 2**0.5) < 1e-6)
 
 # %% [markdown]
 # **Verdict: false.** The logarithm undoes the exponential, and the gradient is
-# $p - y$, where $y$ is 1 for the right class and 0 elsewhere: as large as it gets, at
-# the wrong peak *and* at the right class. The last softmax of a classifier is safe.
+# $p - y$, where $p$ now stands for all ten probabilities, and $y$ is 1 for the right
+# class and 0 elsewhere: 1 at the wrong peak, and −1 at the right class. Their length
+# together is $\sqrt{2}$, as large as it gets. The last softmax of a classifier is safe.
 #
 # **Inside attention there is no logarithm to the rescue.** There the softmax feeds a
 # weighted sum and further layers, and the gradient has to go through the Jacobian. Take
-# the same ten scores as attention scores, and ask for input 3 instead of input 0.
+# the same ten scores as attention scores over ten inputs, the rows of `torch.eye(10)`.
+# The loss is the squared distance to input 3, and attention looks at input 0.
 
 # %%
-e = logits.detach().clone().requires_grad_()
+e, wanted = logits.detach().clone().requires_grad_(), torch.eye(10)[3]
 output = softmax(e) @ torch.eye(10)
-((output - y) ** 2).sum().backward()
-print(f"the output is wrong by {(output - y).norm():.2f}, "
+((output - wanted) ** 2).sum().backward()
+print(f"the output is wrong by {(output - wanted).norm():.2f}, "
       f"and the gradient is {e.grad.norm():.0e}")
 
 # %% tags=["claim"]
 # The proof
-claim("the output is as wrong as before", (output - y).norm() > 1.4)
+claim("the output is as far from input 3 as it can be", (output - wanted).norm() > 1.4)
 claim("inside attention nothing arrives", e.grad.norm() < 1e-20)
 
 # %% [markdown] name="variance-of-dot-product"
 # ## Where would large scores come from?
 #
 # From width. Let query and input hold $d$ numbers each, drawn **independently**: none
-# of them says anything about another. All have mean 0 and variance 1. Then each product
-# $q_i x_i$ has mean 0 and variance 1, too, and variances of independent numbers add up:
+# of them says anything about another. All have mean 0 and variance 1: the mean of their
+# squares is 1. Then each product $q_i x_i$ has mean 0, and the mean of its square is $1
+# \cdot 1 = 1$, so its variance is 1, too. And variances of independent numbers add up:
 #
 # $$
 # \mathrm{Var}(q \cdot x) = \sum_{i=1}^{d} \mathrm{Var}(q_i x_i) = d
@@ -597,7 +609,8 @@ claim("the mean is 0", all(abs(e.mean()) < 0.05 * d**0.5
 # %% [markdown] name="version-2"
 # ## Version 2
 #
-# Divide by what has grown.
+# Divide by what has grown. (The width is $d$ where we vary it, and $D$ where it is the
+# number of columns of $X$.)
 #
 # | | version 1 | version 2 |
 # |---|---|---|
@@ -689,19 +702,19 @@ plots.show(draw.bands(widths, left), "slopes-over-width")
 
 # %% [markdown]
 # With the scale the slopes are the same at every width. Without it, read the two lines
-# of version 1 apart. The **median** falls off a cliff: at $d = 1024$ the softmax of a
-# *typical* query is saturated. The **mean** falls slowly, like $1 / \sqrt{d}$: some
-# queries have two scores close together at the top, and those still have slopes.
-# They are fewer at each width, but not none. So a network without the scale learns
-# from few of its queries. It does not stop learning.
+# of version 1 separately. The **median** falls off a cliff: at $d = 1024$ the softmax
+# of a *typical* query is saturated. The **mean** falls slowly, like $1 / \sqrt{d}$:
+# some queries have two scores close together at the top, and those still have slopes.
+# They are fewer at each width, but not none. So a network without the scale learns from
+# few of its queries. It does not stop learning.
 
 # %% tags=["claim"]
 # The proof
 mean_1 = torch.stack(left["version 1"]).mean(1)  # (widths,)
 median_1 = torch.stack(left["version 1"]).median(1).values
 median_2 = torch.stack(left["version 2"]).median(1).values
-claim("with the scale, a typical softmax has the same slopes at all widths",
-      0.3 < median_2[1:].min() and median_2.max() < 0.4)
+claim("with the scale, a typical softmax has about the same slopes at all widths",
+      0.3 < median_2.min() and median_2.max() < 0.4)
 claim("without it, a typical softmax has none left at 1,024", median_1[-1] < 1e-4)
 ratio = mean_1[-1] / mean_1[2]  # 1,024 against 16: √64 = 8 times
 claim("the mean falls about like 1/√d", 1 / 16 < ratio < 1 / 4)
@@ -729,13 +742,13 @@ for suspect in lined_up:
 # ★★☆ · 15 minutes · about 4 lines
 #
 # Now *you* write the check. Your function gets an implementation, calls it, and returns
-# True or False. It is tried on the five and on some that have no letter here. It should
-# let no wrong one through, and accuse no right one.
+# True or False. It is tried on the five and on further ones that you do not see. It
+# should let no wrong one through, and accuse no right one.
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Which mistakes did the card tell you about in this lesson? For each of them, is there a
-# width, a number of inputs or a query for which it gives the right result?
+# Which mistakes did the card tell you about in this lesson? For each of them, is there
+# a width, a number of inputs or a query for which it gives the right result?
 #
 # </details>
 # <details><summary>Hint 2: the steps</summary>
@@ -764,15 +777,18 @@ claim("your own version 2 passes", is_right(attention_v2))
 # %% [markdown] name="training-with-and-without"
 # ## What training makes of it
 #
-# Slopes are a means. What counts is whether a network learns, so we train one. Each of
-# eight inputs is a random vector of width $d$. The query is one of the eight, turned in
-# space by a fixed rotation that the network does not know. It has to find the way back:
-# a matrix $W$, with which attention returns the right input.
+# Slopes are not the goal. What counts is whether a network learns, so we train one.
+# Each of eight inputs is a random vector of width $d$. The query is one of the eight,
+# turned in space by a fixed rotation that the network does not know. It has to find the
+# way back: a matrix $W$, with which attention returns the right input.
 #
 # The **optimizer** decides what is done with a gradient. Plain **gradient descent**
-# takes a step against it, as long as the gradient times the **learning rate**.
+# takes a step against it, whose length is the gradient times the **learning rate**.
 # **Adam** ([arXiv:1412.6980](https://arxiv.org/abs/1412.6980)) divides each step by the
 # gradient's usual size, so that small gradients make steps, too.
+#
+# Three networks are compared: version 1, version 2, and a third one to which we come
+# back below, version 1 with a $W$ that begins smaller.
 
 # %%
 from course_lib.experiments.scaling import OPTIMIZERS
@@ -790,8 +806,8 @@ from course_lib.experiments.scaling import train
 
 # %% tags=["predict"]
 predict(
-    "Width 256, each version at its own best learning rate: after 100 steps, the error "
-    "of version 1 is …",
+    "Width 256, gradient descent, each version at its own best learning rate: after "
+    "100 steps, the error of version 1 is …",
     {
         "about that of version 2": "At width 16 it is. Think of the share of queries "
         "that still have slopes at 256.",
@@ -821,11 +837,12 @@ by_adam = [row for row in rows if row["optimizer"] == "Adam"]
 plots.show(draw.over_rates(by_adam, title="width {}"), "training-adam")
 
 # %% [markdown]
+# No: with Adam the gap is wider, several hundred times at width 256.
+#
 # What about the third line? It is version 1, **without** any division, whose $W$ begins
-# $\sqrt{d}$ times smaller. Then its first scores are exactly those of version 2. You can
-# work out what follows. A $W$ that is $\sqrt{d}$ times smaller has gradients that are
-# $\sqrt{d}$ times larger. To walk the same way in plain gradient descent, its learning
-# rate has to be $d$ times smaller.
+# $\sqrt{d}$ times smaller. Its first scores are exactly those of version 2. Its
+# gradients are $\sqrt{d}$ times larger than those of version 2 (there, each passes a
+# division by $\sqrt{d}$), and it has only $1/\sqrt{d}$ as far to go.
 
 # %% tags=["predict"]
 predict(
@@ -851,11 +868,14 @@ one, other
 # **What the scale is.** Under gradient descent, dividing by $\sqrt{d}$ is the same as
 # another **initialization** (how the weights begin) with another learning rate, not a
 # new ability. Version 1 is not unable to learn: it begins with scores so far apart that
-# few queries teach it anything. Begin with small scores, and it learns as well.
+# few queries teach it anything. Begin with small scores, and it learns as well. And
+# with sixteen times as many steps it gets there by itself (in the same file).
 #
-# So why does everybody divide? Look at where the lines have their lowest points. With
-# the division, one learning rate suits all three widths. Without it, the best rate
-# moves from width to width, and somebody has to look for it each time.
+# So why does everybody divide? Look at where the lines of gradient descent have their
+# lowest points. With the division, one learning rate suits all three widths. With the
+# small $W$ instead, the best rate moves from width to width, and somebody has to look
+# for it each time. With Adam the division does nearly the same: its best rates are a
+# factor of 3 apart, those of the small $W$ a factor of 30.
 
 # %% tags=["claim"]
 # The proof
@@ -881,24 +901,31 @@ claim("at width 16 the two versions are alike", max(times["version 1", 16]) < 2)
 
 # %% tags=["claim"]
 # The proof
-near = abs(one["error"] - other["error"]) < 0.05 * one["error"]
-claim("a smaller W and a smaller rate are the division", near)
-rates = [best("version 2", d, by_gradient)[1] for d in (16, 64, 256)]
-claim("version 2 has one best rate at all widths", len(set(rates)) == 1)
-rates = [best(small_start, d, by_gradient)[1] for d in (16, 64, 256)]
-claim("with the small W the best rate moves with the width", len(set(rates)) == 3)
+near = abs(one["error"] - other["error"]) < 1e-6 * one["error"]
+claim("a smaller W and a smaller rate do the same as the division", near)
+rates = {v: [best(v, d, by_gradient)[1] for d in (16, 64, 256)]
+         for v in ("version 2", small_start)}
+claim("with gradient descent version 2 has one best rate at all widths",
+      len(set(rates["version 2"])) == 1)
+claim("with the small W the best rate moves with the width",
+      len(set(rates[small_start])) == 3)
+late = [row for row in stored("04-scaling") if row["steps"] == 1600
+        and row["optimizer"] == "gradient descent"]
+claim("in 1,600 steps version 1 catches up",
+      best("version 1", 256, late)[0] < 2 * best("version 2", 256, late)[0])
 again = train("version 2", "gradient descent", 64, rate=10, seed=0)
 (was,) = [r["error"] for r in by_gradient if (r["version"], r["width"], r["rate"],
                                               r["seed"]) == ("version 2", 64, 10, 0)]
-claim("a stored point, trained again, comes out alike", was / 3 < again["error"] < 3 * was)
+claim("a stored point, trained again, comes out alike",
+      was / 3 < again["error"] < 3 * was)
 
 # %% [markdown] name="quality"
-# ## Is the dot product as good?
+# ## Further: is the dot product as good?
 #
 # Back to the open question: fast and small, but is it as good as version 0? The task is
-# a small dictionary: eight keys with their values, and one question, which value
-# belongs to this key? All three ways of scoring learn it with Adam, for 300 steps. The
-# learning rate of each is chosen on three seeds, and the result measured on five others.
+# a small dictionary: eight words with an entry each, and one question, which entry
+# belongs to this word? Versions 0, 1 and 2 learn it with Adam, for 300 steps. The
+# learning rate of each is chosen on three seeds, and the result measured on five more.
 
 # %%
 scorers = [row for row in stored("04-scorers") if row["steps"] == 300]
@@ -908,10 +935,10 @@ plots.show(draw.by_scorer(scorers), "three-scorers")
 # The plain dot product is nearly as good as version 0 at width 16, and falls behind as
 # it gets wider: what the paper says. Divided by $\sqrt{d}$ it is as good at all three
 # widths, for the price of a dot product. With ten times as many steps the plain one
-# comes back to within a few percent at width 256 (in the same file): again it is slow,
-# not unable. On real translation, Britz and colleagues found additive scores slightly
-# ahead of the dot product ([arXiv:1703.03906](https://arxiv.org/abs/1703.03906), section
-# 4.5), so this is a verdict about this task.
+# gets more than 9 in 10 right at width 256 (in the same file): again it is slow, not
+# unable. Britz and colleagues measured the same shape on real translation: wide and
+# undivided, the dot product falls off, and additive attention does not
+# ([arXiv:1703.03906](https://arxiv.org/abs/1703.03906)).
 
 # %% tags=["claim"]
 # The proof
@@ -924,10 +951,10 @@ claim("the plain dot product falls behind with the width",
 claim("at 256 it misses a tenth of the answers and more", max(at["dot", 256]) < 0.9)
 longer = [row["right"] for row in stored("04-scorers")
           if (row["steps"], row["score"], row["rate"]) == (3000, "dot", 0.01)]
-claim("with ten times the steps it comes back", min(longer) > max(at["dot", 256]))
+claim("with ten times the steps it gets more than 9 in 10 right", min(longer) > 0.9)
 
 # %% [markdown] name="not-for-stability"
-# ## A second claim to test
+# ## Further: is it there for stability?
 #
 # *"√d is there for numerical stability."*
 #
@@ -949,7 +976,7 @@ print("half precision: q · x =", (q * x).sum().item(),
 # %% [markdown]
 # **Verdict, in three parts.** It is *not its purpose*: what makes a softmax safe at any
 # scores is subtracting the largest, as your own does. It is *no guarantee*: 1,000
-# divided by 4 overflows all the same. But *it helps*: where numbers are small in bits,
+# divided by 4 overflows all the same. But *it helps*: where numbers have few bits,
 # the product itself overflows before any softmax sees it, and a query that was divided
 # first does not. (PyTorch's attention kernels scale before they multiply.)
 
@@ -971,15 +998,17 @@ claim("divided first, it is 8,712", (q / 8 * x).sum() == 8712)
 # %% [markdown]
 # ## Summary
 #
-# - A softmax subtracts the largest score, raises *e* to the rest, and divides by the sum.
-# - Version 1 scores with a dot product. Nothing to train, $d$ times less memory, and one
-#   width for query and inputs.
+# - A softmax subtracts the largest score, raises Euler's number to the rest, and
+#   divides by the sum.
+# - Version 1 scores with a dot product. Nothing to train, no hidden layer per pair, and
+#   one width for query and inputs.
 # - A dot product of $d$ independent numbers of variance 1 has standard deviation
 #   $\sqrt{d}$.
 # - A softmax with widely spread scores is a peak, and a peak has no slopes. Slopes
-#   multiply, so nothing before it learns: the gradient vanishes.
+#   multiply, so what lies before it hardly learns: the gradient vanishes.
 # - Version 2 divides by $\sqrt{d}$: the spread is about 1 at every width, and so one
-#   learning rate suits every width. The same start can be had by a smaller $W$.
+#   learning rate suits every width. A smaller $W$ is the same start, and needs another
+#   rate at each width.
 # - It is not there against overflow, though it helps in half precision. Softmax with
 #   cross-entropy does not have the problem.
 #

@@ -123,6 +123,29 @@ def _answer(page, code):
     return check.locator("[role=status]").text_content()
 
 
+def _predict_by_keyboard(page, answers):
+    """Guess wrong by a button, and a number by its field; both are answered in place, and kept."""
+    page.get_by_role("button", name="raises an error", exact=True).scroll_into_view_if_needed()
+    page.get_by_role("button", name="counts the missing feature as 0").focus()
+    page.keyboard.press("Enter")
+    reply = page.locator("[role=status]", has_text="torch never fills in a number")
+    reply.wait_for(timeout=10_000)
+    assert "✗ counts the missing feature as 0" in reply.text_content()
+    assert page.get_by_role("button", name="raises an error", exact=True).count() == 0
+    field = page.locator(".jp-OutputArea", has_text="tea's score").get_by_placeholder("a number")
+    field.focus()
+    page.keyboard.type("eight")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[role=alert]", has_text="“eight” is no number").wait_for(timeout=10_000)
+    field.fill("8")
+    field.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("[role=status]", has_text="✓ 8").wait_for(timeout=10_000)
+    kept = json.loads((answers / "predictions.json").read_text(encoding="utf-8"))
+    assert sorted((entry["concept"], entry["right"]) for entry in kept.values()) == [("C030", True), ("C032", False)]
+
+
 def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser, lab, tmp_path):
     """A card that never shows in JupyterLab, or names no misconception, would leave a learner alone."""
     page = browser.new_page(viewport={"width": 1400, "height": 2600})
@@ -144,3 +167,4 @@ def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser
     right = _answer(page, RIGHT)
     page.screenshot(path=tmp_path / "3-right.png")
     assert "✓" in right and "your own code" in right
+    _predict_by_keyboard(page, tmp_path / "lessons" / "my_answers")

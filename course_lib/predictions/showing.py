@@ -92,7 +92,7 @@ def _choices(ipywidgets, of, take):
 
 
 def _number_field(ipywidgets, take):
-    field = ipywidgets.Text(placeholder="a number", layout={"width": "10em"})
+    field = ipywidgets.Text(placeholder="a number", continuous_update=False, layout={"width": "10em"})  # sent whole
     button = ipywidgets.Button(description="This is my guess", layout={"width": "auto"})
     button.on_click(lambda _: take(field.value))
     return ipywidgets.HBox([field, button])

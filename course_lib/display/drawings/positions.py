@@ -8,24 +8,24 @@ from course_lib.display import plots, style
 from course_lib.display.diagrams import Sheet, Spot
 
 NEVER = style.LINES[2]
+STILL = (542, 1815)  # wavelengths from which the cosine, or both columns, deviate by less than 0.05 over 50 positions
 COLOURS = {"sinusoids": style.INK, "learned positions": NEVER, "no positions": style.LINES[3],
            "no positions, causal mask": style.ACCENT, "weights by hand": style.ACCENT,
            "all hands came round": style.WEIGHT, "random starts": style.LINES[3], "RoPE": style.ACCENT}
-DASHES = {"no positions, causal mask": (0, (5, 2)), "learned positions": (0, (1, 1.5)), "all hands came round": (0, (5, 2)),
-          "weights by hand": (0, (1, 1.5))}
+DASHES = {"learned positions": (0, (1, 1.5)), "weights by hand": (0, (1, 1.5)), "all hands came round": (0, (5, 2))}
 
 
 def rulers(numbers):
     """{n: (n,) numbers from 0 to 1}, one line each, the dots counted from 0; one position is followed through all."""
     figure, axis = plt.subplots(figsize=(7.4, 0.8 * len(numbers) + 0.9), layout="constrained")
     places = []
-    for y, (n, line) in enumerate(reversed(numbers.items())):
+    for y, line in enumerate(reversed(numbers.values())):
         axis.plot([0, 1], [y, y], color=style.tint(style.INK, 0.3), linewidth=1.2, zorder=1)
         for p, at in enumerate(line.tolist()):
             followed = p == 3
-            axis.plot(at, y, "o", color=style.ACCENT if followed else style.INK, markersize=8 if followed else 6, zorder=3)
-            axis.text(at, y + 0.2, p, ha="center", color=style.ACCENT if followed else style.INK,
-                      fontweight="bold" if followed else "normal")
+            colour = style.ACCENT if followed else style.INK
+            axis.plot(at, y, "o", color=colour, markersize=8 if followed else 6, zorder=3)
+            axis.text(at, y + 0.2, p, ha="center", color=colour, fontweight="bold" if followed else "normal")
         places.append((line[3].item(), y))
     axis.plot(*zip(*places, strict=True), color=style.tint(style.ACCENT, 0.5), linewidth=1.4, zorder=2)
     axis.set(yticks=range(len(numbers)), yticklabels=[f"{n} words" for n in reversed(numbers)],
@@ -57,8 +57,9 @@ def what_is_seen(seen, ends):
     return figure
 
 
-def bits(table):
-    """A table of bits (n, dims): a square for each; between rows 7 and 8, every bit that differs is framed."""
+def bits(table, pair=(0, 0)):
+    """A table of bits (n, dims): a square for each; of a pair of neighbouring rows, the bits that differ are framed."""
+    first, second = pair
     n, dims = table.shape
     cell, wide, left, top = 23, 62, 92, 92
     sheet = Sheet(left + wide * dims + 24, top + cell * n + 22)
@@ -74,12 +75,13 @@ def bits(table):
             fill = style.tint(style.INK, 0.78 if table[p, c] else 0.07)
             sheet.rectangle(square, fill)
             sheet.text(x, square.y, str(int(table[p, c])), 12, style.ink_on(fill))
-        if n > 8 and table[7, c] != table[8, c]:
-            sheet.rectangle(Spot(left + c * wide + 2, top + 7 * cell, left + (c + 1) * wide - 2, top + 9 * cell + 0.5),
+        if table[first, c] != table[second, c]:
+            sheet.rectangle(Spot(left + c * wide + 2, top + first * cell, left + (c + 1) * wide - 2,
+                                 top + (second + 1) * cell + 0.5),
                             edge=style.ACCENT, width=2.5, rounded=4)
     for p in range(n):
-        sheet.text(left - 14, top + (p + 0.5) * cell, str(p), 13, style.ACCENT if p in (7, 8) else style.INK, "end",
-                   bold=p in (7, 8))
+        sheet.text(left - 14, top + (p + 0.5) * cell, str(p), 13, style.ACCENT if p in pair and p else style.INK,
+                   "end", bold=p in pair and p > 0)
     return sheet.svg()
 
 
@@ -125,15 +127,17 @@ def beats(switches, hands):
 
 
 def wavelengths(of):
-    """{d: (d / 2,) wavelengths} as marks on a logarithmic axis; pale where both columns hardly move over 50 positions."""
+    """{d: (d / 2,) wavelengths} as marks on a logarithmic axis; pale where columns hardly move over 50 positions."""
     figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
     top, end = len(of) - 0.35, 2 * np.pi * 10000
     for y, (d, waves) in enumerate(of.items()):
         for wave in waves.tolist():
-            colour = style.INK if wave < 542 else style.tint(style.INK, 0.55) if wave < 1815 else style.tint(style.INK, 0.3)
-            axis.plot([wave, wave], [y - 0.26, y + 0.26], color=colour, linewidth=1 if d > 100 else 1.6, solid_capstyle="butt")
-    axis.axvspan(542, end * 1.6, color=style.tint(style.INK, 0.05), zorder=0)
-    axis.text(542 * 1.12, top, "the cosine hardly moves over 50 positions", color=style.SOFT, fontsize=9, va="bottom")
+            colour = style.tint(style.INK, 1 if wave < STILL[0] else 0.55 if wave < STILL[1] else 0.3)
+            axis.plot([wave, wave], [y - 0.26, y + 0.26], color=colour, linewidth=1 if d > 100 else 1.6,
+                      solid_capstyle="butt")
+    axis.axvspan(STILL[0], end * 1.6, color=style.tint(style.INK, 0.05), zorder=0)
+    axis.text(STILL[0] * 1.12, top, "the cosine hardly moves over 50 positions", color=style.SOFT, fontsize=9,
+              va="bottom")
     axis.text(6.4, top, "2π", ha="center", va="bottom")
     axis.plot([end, end], [-0.5, top - 0.1], color=style.ACCENT, linewidth=1.2, linestyle=(0, (3, 2)))
     axis.text(end * 1.06, -0.42, "10000 · 2π", color=style.ACCENT, fontsize=9, rotation=90, va="bottom")
@@ -155,7 +159,8 @@ def matrix(of):
             axis.text(c, r, f"{of[r, c] + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−"), ha="center",
                       va="center_baseline", fontsize=8)
     for block in range(d // 2):
-        axis.add_patch(plt.Rectangle((2 * block - 0.5, 2 * block - 0.5), 2, 2, fill=False, edgecolor=style.ACCENT, linewidth=2))
+        corner = 2 * block - 0.5
+        axis.add_patch(plt.Rectangle((corner, corner), 2, 2, fill=False, edgecolor=style.ACCENT, linewidth=2))
     axis.set(xlabel="at position pos", ylabel="at position pos + 1")
     axis.spines[:].set_visible(False)
     return figure

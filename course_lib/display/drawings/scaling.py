@@ -104,8 +104,8 @@ def by_scorer(rows):
     for score, (name, colour) in SCORERS.items():
         for d in widths:
             axis.plot([d] * len(shares[score, d]), shares[score, d], "o", color=colour, alpha=0.4, markeredgewidth=0)
-        style_of = "--" if score == "additive" else "-"
-        axis.plot(widths, [statistics.median(shares[score, d]) for d in widths], style_of, color=colour, label=name)
+        above = {"linestyle": (0, (2, 2)), "zorder": 3} if score == "additive" else {}
+        axis.plot(widths, [statistics.median(shares[score, d]) for d in widths], color=colour, label=name, **above)
     axis.set(xlabel="width d", ylabel="share of right answers", xscale="log", ylim=(0.5, 1.03))
     axis.set_xticks(widths, [str(d) for d in widths])
     axis.minorticks_off()

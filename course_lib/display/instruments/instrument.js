@@ -130,6 +130,7 @@ function handle(mark, label, { grab, drag, drop = () => {}, keys }) {
     const at = place(event);
     off = grab().map((x, i) => x - at[i]);
   });
+  mark.addEventListener("touchstart", event => event.preventDefault(), { passive: false });  // or the page scrolls
   mark.addEventListener("pointermove", event => { if (off) drag(...place(event).map((x, i) => x + off[i])); });
   for (const name of ["pointerup", "pointercancel"]) mark.addEventListener(name, end);
   mark.addEventListener("keydown", event => {

@@ -293,7 +293,7 @@ instrument("query-among-keys", given => {
     framed.say(sentence(attention));
   }
 
-  const thick = html("p", { class: "note" }, "A line is as thick as the weight that flows in it.");
+  const thick = html("p", { class: "note" }, "A line is as thick as the weight in it.");
   const exact = html("p", { class: "note" }, "The plane has d = 2, and there all numbers are exact. For a larger d " +
     "the directions stay as they are drawn, and all scores grow by √(d/2), as dot products of random vectors do.");
   const parts = [...framed.head, framed.says, html("div", { class: "query-parts" },

@@ -74,9 +74,9 @@ def _rows(sheet, left, names, scores, weights):
         sheet.text(left, y, name, "key")
         sheet.text(left + 132, y, words(score), "soft", 12, "end")
         sheet.bar(zero + min(long, 0), y + 8, abs(long), 12, "track")
+        sheet.line(zero, y + 5, zero, y + 23, "soft")
         sheet.bar(right, y + 8, 112 * weight, 12, "weight")
         sheet.text(right + 112, y, words(weight), "ink", 12, "end")
-    sheet.line(zero, 90, zero, 90 + pitch * len(names), "soft")
 
 
 def _mixture(sheet, names, values, weights, title):

@@ -205,8 +205,8 @@ function sentence(scores, norm) {
   const { weights, width, divided, by_width } = scores, top = Math.max(...weights), low = Math.min(...weights);
   const root = number(Math.sqrt(width), Math.sqrt(width) % 1 ? 1 : 0), others = sum(weights.filter(p => p < top));
   const why = !by_width ? "" : divided
-    ? `Divided by √${width} = ${root}, the scores keep a standard deviation of 1, as they do at any width. `
-    : `At width ${width} the standard deviation is √${width} = ${root}. `;
+    ? `Divided by √${width}\u00a0=\u00a0${root}, the scores keep a standard deviation of 1, as they do at any width. `
+    : `At width ${width} the standard deviation is √${width}\u00a0=\u00a0${root}. `;
   const share = top > 0.995 ? `One weight holds all but ${tiny(others)}.`
     : top > 0.9 ? `One weight holds ${number(top)}.`
     : top - low < 0.08 ? `The weights are nearly even, from ${number(low)} to ${number(top)}.`

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT
-from course_lib.staff.site import api, building, first_page, lessons, links, misconceptions
+from course_lib.staff.site import api, building, claims, first_page, lessons, links, misconceptions
 from course_lib.staff.site.page import REFERENCE, TEACHING, Page
 
 NEEDED = "sphinx", "myst_nb", "furo", "ziamath"
@@ -45,7 +45,8 @@ def main(arguments=None):
 def all_pages():
     """Every page of the site."""
     chapters = lessons.pages()
-    return [first_page.page(chapters), *chapters, *documents(), *misconceptions.pages(chapters), *api.pages()]
+    return [first_page.page(chapters), *chapters, *documents(), *claims.pages(),
+            *misconceptions.pages(chapters), *api.pages()]
 
 
 def documents():

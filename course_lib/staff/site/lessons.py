@@ -7,10 +7,12 @@ import struct
 
 from course_lib.staff import site
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import ROOT, lesson_stems
+from course_lib.staff.lesson_text import ROOT, WAYS_ON, lesson_stems
+from course_lib.staff.notebooks import FURTHER
 from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
 
+FOLDED = {"exercise": ("hide-input", "Answer"), "claim": ("hide-input", "The proof"), "predict": ("remove-input", "")}
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/]+=*)"( width="(\d+)")?')
 
@@ -27,12 +29,14 @@ def page(stem):
         if not (ROOT / path).exists():
             raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem[:2]}")
     notebook = json.loads((ROOT / files[0]).read_text(encoding="utf-8"))
-    notebook["cells"] = [cell for cell in notebook["cells"] if TAG not in cell["metadata"].get("tags", [])]
+    of_the_page = {TAG, WAYS_ON}  # the site has buttons and a menu of its own
+    notebook["cells"] = [c for c in notebook["cells"] if not of_the_page & set(c["metadata"].get("tags", []))]
     for cell in notebook["cells"]:
-        if "exercise" in cell["metadata"].get("tags", []):
-            _fold(cell)
+        for tag in FOLDED.keys() & set(cell["metadata"].get("tags", [])):
+            _fold(cell, *FOLDED[tag])
         for output in cell.get("outputs", []):
             _mark_wide_pictures(output)
+    notebook["cells"] = _folded_sections(notebook["cells"])
     first = notebook["cells"][0]
     first["source"] = re.sub(r"^# .+$", rf"\g<0>\n\n{buttons(stem)}", "".join(first["source"]), count=1, flags=re.M)
     return Page(files[1], json.dumps(notebook), files, LESSONS, tuple((path, ROOT / path) for path in files))
@@ -50,10 +54,32 @@ def buttons(stem):
     return f'<p class="buttons">{" ".join(made)}</p>'
 
 
-def _fold(cell):
-    """The code of an exercise is hidden until somebody asks for it."""
-    cell["metadata"]["tags"] = [*cell["metadata"]["tags"], "hide-input"]
-    cell["metadata"]["mystnb"] = {"code_prompt_show": "Answer", "code_prompt_hide": "Answer"}
+def _fold(cell, how, prompt):
+    """The code of a cell is hidden until somebody asks for it, or for good."""
+    cell["metadata"]["tags"] = [*cell["metadata"]["tags"], how]
+    cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+
+
+def _folded_sections(cells):
+    """Optional sections behind a click, each below its heading."""
+    made, inside = [], False
+    for cell in cells:
+        source = "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""
+        if inside and source.startswith("## "):
+            made.append(_raw("</details>"))
+            inside = False
+        if not FURTHER.match(source):
+            made.append(cell)
+            continue
+        heading, _, rest = source.partition("\n")
+        made += [cell | {"source": heading}, _raw('<details class="further"><summary>Optional: read on</summary>')]
+        made += [{"cell_type": "markdown", "metadata": {}, "source": rest}]
+        inside = True
+    return made
+
+
+def _raw(html):
+    return {"cell_type": "markdown", "metadata": {}, "source": html}
 
 
 def _mark_wide_pictures(output):

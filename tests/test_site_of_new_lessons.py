@@ -1,0 +1,78 @@
+"""A lesson of the new form on the site: predictions, proofs and optional sections folded, instruments alive."""
+
+import re
+from importlib.util import find_spec
+
+import pytest
+
+from course_lib.staff.lesson_text import read_lesson
+from course_lib.staff.site import building, claims, lessons
+from course_lib.staff.site.page import Page
+from course_lib.staff.syllabus import claims as claims_of
+
+STEM = "04_scaling"
+pytestmark = pytest.mark.skipif(find_spec("sphinx") is None, reason="the site's packages are not installed")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site") / "out"
+    index = Page("index.md", f"# First\n\n[Lesson 04](lessons/{STEM}.ipynb), [claims](claims.md)\n", ())
+    building.build([index, *lessons.pages([STEM]), *claims.pages([STEM])], folder)
+    return folder
+
+
+@pytest.fixture
+def page(built, browser):
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    page.goto((built / f"lessons/{STEM}.html").as_uri())
+    yield page
+    page.close()
+
+
+@pytest.mark.browser
+def test_a_prediction_stands_without_its_answer_until_it_is_opened(page):
+    """A question whose answer stands beside it."""
+    assert "predict(" not in page.locator("article").inner_text()
+    question = page.locator("details", has_text="All ten scores are multiplied by 100").last
+    assert "stays as it is" not in question.inner_text()
+    question.locator("summary").press("Enter")
+    assert "Softmax does not know the scale" in question.inner_text()
+
+
+@pytest.mark.browser
+def test_a_proof_is_folded_and_what_it_proves_is_seen(page):
+    """Assertions in the middle of the prose."""
+    text = page.locator("article").inner_text()
+    assert "✓ the gradient is p − y" in text and 'claim("the gradient' not in text
+
+
+@pytest.mark.browser
+def test_an_optional_section_opens_by_keyboard_below_its_heading(page):
+    """A section that nobody can open, or that hides its own name."""
+    section = page.locator("details.further", has_text="half precision")
+    assert page.get_by_role("heading", name="Further: is it there for stability?").is_visible()
+    assert "exp(e) / exp(e).sum()" not in section.inner_text()
+    section.locator("summary").first.press("Enter")
+    assert "exp(e) / exp(e).sum()" in section.inner_text()
+    assert page.get_by_role("heading", name="Summary").is_visible(), "the section has an end"
+
+
+@pytest.mark.browser
+def test_an_instrument_is_alive_on_the_site(page):
+    """A still picture where there was something to hold."""
+    knob = page.locator(".course-instrument[data-instrument=softmax-and-scale]")
+    slider = knob.get_by_role("slider").first
+    before = knob.locator("[aria-live]").inner_text()
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert knob.locator("[aria-live]").inner_text() != before
+
+
+def test_the_page_of_claims_has_each_of_them_with_its_proof(built):
+    """A claim that the lesson makes and the page does not know."""
+    html = (built / "claims.html").read_text(encoding="utf-8")
+    text = re.sub(r"<[^>]+>", "", html)
+    assert all(says in text for says in claims_of(read_lesson(STEM)) if "<" not in says and "&" not in says)
+    assert html.count("<summary>The proof</summary>") >= 10
