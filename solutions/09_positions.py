@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *75 minutes: reading 32, predicting 9, writing 34 · needs lessons 06 and 08 · three
+# *75 minutes: reading 32, predicting 9, writing 34 · needs lessons 06 to 08 · three
 # exercises*
 #
 # **At the end you can**
@@ -11,7 +11,7 @@
 # - write the sinusoids of the 2017 paper and the matrix that moves them, and say which
 #   of the reasons given for them hold;
 # - say what happens beyond the trained length, having measured it, and which
-#   explanation of it is wrong.
+#   explanations of it are wrong.
 
 # %%
 import torch
@@ -246,8 +246,8 @@ plots.show(draw.what_is_seen(seen, ends), "what-is-seen")
 # **Drawback 2: longer texts bring numbers never seen.** From position 12 on, nothing
 # was ever trained, and the number is larger than any the network has met.
 #
-# **Drawback 3: there are gaps within the range.** No text has 8, 10 or 11 words: what
-# the end of such a text looks like was never learned. And late positions are rare.
+# **Drawback 3: there are gaps among the lengths.** No text has 8, 10 or 11 words: what
+# the end of such a text looks like was never learned. (This one no numbering cures.)
 
 # %% tags=["claim"]
 # The proof
@@ -259,12 +259,12 @@ claim("no text has a position beyond 11", seen[11] > 0 and sum(seen[12:]) == 0)
 # %% [markdown] name="criteria"
 # ## Four criteria, four tests
 #
-# Turn the drawbacks round, and you have a list of what we want.
+# Turn the drawbacks around, and you have a list of what we want.
 #
 # | criterion | test |
 # |---|---|
 # | **unique** | any two of 50 positions are at least 0.01 apart |
-# | **consistent** | k steps are equally far wherever you start, in short and in long texts |
+# | **consistent** | k steps cover the same distance wherever you start, in short and in long texts |
 # | **longer, and bounded** | 1,000 positions get rows, too, and no number leaves −1 … 1 |
 # | **deterministic** | asked twice, it answers the same: nothing is drawn by chance |
 #
@@ -314,14 +314,14 @@ def report(**proposals):
 
 # %% tags=["predict"]
 predict(
-    "Counting 0, 1, 2, 3 …: which of the four tests does it fail?",
+    "The numbers from 0 to 1: which of the four tests do they fail?",
     {
-        "unique": "Two positions never have the same whole number, nor nearly.",
-        "consistent": "From 3 to 5 it is as far as from 43 to 45. It was the other "
-        "idea whose steps have no fixed size.",
-        "longer, and bounded": True,
-        "deterministic": "Nothing is drawn by chance here. Count again, and you get "
-        "the same.",
+        "unique": "Within one sentence no two words share a number.",
+        "consistent": True,
+        "longer, and bounded": "A sentence of 1,000 words gets its numbers, and none "
+        "of them leaves 0 to 1.",
+        "deterministic": "Nothing is drawn by chance here. Ask again, and you get the "
+        "same.",
     },
     concept="C090",
 )
@@ -347,16 +347,17 @@ claim("counting fails “longer, and bounded” alone",
 #
 # <details><summary>A hint</summary>
 #
-# A single number cannot do it: 1,000 steps of at least 0.01 do not fit between −1 and
-# 1. With two numbers in a row you have a plane. On which line in it can you walk on for
-#    ever, in equal steps, within bounds?
+# A single number has to jump back somewhere: 1,000 steps of at least 0.01 do not fit
+# between −1 and 1. (The tests measure steps among the first 50 only, so `p % 50 / 50`
+# slips through.) With two numbers in a row you have a plane. On which line in it can
+# you walk on forever, in equal steps, within bounds?
 #
 # </details>
 # <details><summary>One answer</summary>
 #
-# A circle, in steps so small that the first 50 do not get round:
-# `torch.cat([(p / 100).sin(), (p / 100).cos()], dim=1)`. It passes all four, and its
-# steps are only 0.01 long. Keep it in mind.
+# A circle, in steps so small that the first 50 do not get round: `torch.cat([(p /
+# 50).sin(), (p / 50).cos()], dim=1)`. It passes all four, and its steps are only 0.02
+# long. Keep it in mind.
 #
 # </details>
 
@@ -499,8 +500,9 @@ plots.show(clock_hands(5, 8), "hands-at-5")
 
 # %% [markdown]
 # A hand that points somewhere is two numbers: how far it points to the right, and how
-# far up. These are the sine and the cosine of its angle. So each hand fills two
-# columns, and a row of width $d$ holds $d/2$ hands. This is section 3.5 of the paper:
+# far up. These are the sine and the cosine of its angle, measured from twelve o’clock
+# as on a clock. So each hand fills two columns, and a row of width $d$ holds $d/2$
+# hands. This is section 3.5 of the paper:
 #
 # $$
 # \mathrm{PE}_{pos,\,2i} = \sin\left(\frac{pos}{10000^{2i/d}}\right)
@@ -590,7 +592,7 @@ claim("a row of sinusoids holds the angle of position 3, hand 1",
 # %% [markdown] name="reason-1"
 # ## Reason 1: bounded, continuous, and dense?
 #
-# Three things are said in favour of sinusoids. Some texts say that their values *"lie
+# Why these waves? Texts give three reasons. Some texts say that their values *"lie
 # between 0 and 1"*, like bits. **Verdict: false.** You have seen −0.99. They lie
 # between −1 and 1, on both sides of zero. But **bounded** they are.
 #
@@ -625,8 +627,7 @@ still = {d: (waves(50, d).std(0) < 0.05).float().mean().item() for d in (16, 64,
 # **Verdict: not dense.** Past position 0, no number is *exactly* zero, and that is
 # where the word comes from. But over 50 positions 44 to 45 % of all columns hardly
 # move, at widths 16, 64 and 512 alike: their sines stay near 0 and their cosines near
-# 1. Is that waste? These columns say nothing about where a word stands, so they are
-# free for what it *is*. We will use that below.
+# 1. Is that waste? Within a sentence these columns say next to nothing about where a word stands, so they are nearly free for what it *is*. We will use that below.
 
 # %% tags=["claim"]
 # The proof
@@ -642,7 +643,7 @@ claim("at widths 16, 64 and 512 it is 43 to 46 %",
 claim("past position 0 no number is exactly zero", (many[1:] != 0).all())
 
 # %% [markdown] name="reason-2"
-# ## Reason 2: a hand for every scale
+# ## Reason 2: a hand forevery scale
 #
 # Why are so many hands so slow? A hand comes round after one **wavelength**. It is the
 # number of positions for a full turn:
@@ -771,16 +772,16 @@ claim("19 steps away is more similar than 9", products[0, 19] > products[0, 9] +
 # $$
 #
 # From $\sin 1 = 0.84$ and $\cos 1 = 0.54$ alone you get
-# $\sin 2 = 2 \cdot 0.84 \cdot 0.54 = 0.91$. Now fix k. Then $b$ is fixed for each hand,
-# and $\cos b$ and $\sin b$ are **constants**.
+# $\sin 2 = 2 \cdot 0.84 \cdot 0.54 = 0.91$. Now fix k, say 3,
+# and ask what in these two lines depends on the position, and what does not.
 
 # %% tags=["predict"]
 predict(
     "A matrix takes the row of position 6 to that of position 9. Which matrix takes "
     "500 to 503?",
     {
-        "another one: the hands stand elsewhere": "They do. But in the theorems, "
-        "where the hand stands is a, and a matrix would hold what is constant.",
+        "another one: the hands stand elsewhere": "They do: that is a. Which of the "
+        "four factors in the theorems depend on a alone, and which on k alone?",
         "the same one": True,
         "there is none: sines are not linear": "They are not linear in pos. Read the "
         "theorems as functions of the two numbers sin a and cos a.",
@@ -818,9 +819,9 @@ from course_lib.positions import shift_matrix
 shift = check(shift_matrix).verified
 
 # %% [markdown]
-# Your matrix for 3 steps gets 1,000 positions at once. And so that you see one: here is
-# that of a single step, in width 8. The first block turns by a radian, the last one
-# hardly turns at all.
+# Your matrix for 3 steps moves 997 positions at once. The picture shows a smaller one:
+# the matrix of a single step, in width 8. The first block turns by a radian, the last
+# one hardly turns at all.
 
 # %%
 moved = many[:-3] @ shift(3, 16).T  # all rows at once: each is M @ row
@@ -839,8 +840,9 @@ claim("seven steps back undo seven steps",
 # %% [markdown] name="look-back"
 # ## What reason 3 is good for
 #
-# Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$. Then the query of
-# each word is the position of the word before it. Nothing is trained here.
+# Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$. Feed it positions
+# alone, without words. Then the query at each place is the row of the place before it.
+# (The first place has none before it, and looks at itself.) Nothing is trained here.
 
 # %%
 def looks_at(k, n):
@@ -1040,8 +1042,8 @@ last_says = report(sinusoids=lambda n: waves(n, 16),
 plots.show(draw.criteria(bad_ideas | binary_says | last_says), "criteria")
 
 # %% [markdown]
-# Sinusoids pass everything. Learned positions fail two tests, and they work as well.
-# (They answer the same twice. But train them again from another seed, and you get
+# Sinusoids pass everything. Learned positions fail two tests, and yet they work just as
+# well. (They answer the same twice. But train them again from another seed, and you get
 # another table.) Criteria are good reasons *before* an experiment. They do not replace
 # it.
 
@@ -1151,7 +1153,7 @@ print("symbols:", symbols[0].tolist(), " answers:", answers[0].tolist())
 
 # %% [markdown]
 # **Second control: no unseen angles.** With base 4 instead of 10000 the slowest of the
-# 16 hands comes round within 24 places.
+# 16 hands comes round in 23.05 steps, and 24 places are 23 steps.
 #
 # **Third control: random starts.** Texts still have 24 symbols in training. But the
 # first one is at a random place from 0 to 72, so that every row is met.
@@ -1183,9 +1185,9 @@ claim("with random starts it is right nearly everywhere",
 
 # %% [markdown]
 # **What that means.** The same network with other weights is right at every place, so
-# it is not too small. Where every single angle was seen, it fails as before, so unseen
-# angles are not the cause. Where it met all rows, 24 words at a time, it reads 96, so
-# it is not the number of words.
+# it is not too small. Where practically every angle was seen, it fails as before, so
+# unseen angles are not the cause. Where it met all rows, 24 words at a time, it reads
+# 96, so it is not the number of words.
 #
 # What is left: the network did not learn the *rule* "one step back". It learned what to
 # do with the **rows it met**, and 24 rows can be told apart in many ways that mean
@@ -1206,7 +1208,8 @@ claim("with random starts it is right nearly everywhere",
 # $$
 #
 # So adding *is* appending, with one matrix for both parts. Two matrices could do more.
-# But they make the attention twice as wide, with nearly four times the parameters.
+# But appending makes the attention twice as wide, with nearly four times the
+# parameters.
 
 # %%
 W = torch.randn(16, 16, generator=torch.Generator().manual_seed(2))
@@ -1279,10 +1282,10 @@ off = {name: (many[:-1] @ matrix - many[1:]).abs().amax(1)
 plots.show(draw.errors(off, fitted=100), "fitted-shift")
 
 # %% [markdown]
-# A perfect fit and a wrong matrix: whoever looks at the fit alone believes it. Over 100
-# positions the slow hands hardly move. Their cosines are all nearly 1, and nothing in
-# the data tells these columns apart. The **condition number** says by how much rounding
-# errors may grow: the largest singular value over the smallest.
+# A perfect fit and a wrong matrix: if you look at the fit alone, you believe it. Over
+# 100 positions the slow hands hardly move. Their cosines are all nearly 1, and nothing
+# in the data tells these columns apart. The **condition number** says by how much
+# rounding errors may grow: the largest singular value over the smallest.
 
 # %%
 exact = torch.stack([hands.imag, hands.real], -1).flatten(1)  # (1000, 16), float64
@@ -1305,8 +1308,9 @@ claim("a rotation lets nothing grow", abs(torch.linalg.cond(shift(1, 16)) - 1) <
 # %% [markdown]
 # ## Summary
 #
-# - Attention is blind to order, at any depth. Without positions, twins come out at
-#   exactly one half. A causal mask is enough to see some order.
+# - Attention is blind to order, at any depth. Without positions and without a mask,
+#   exactly half of the twins are answered right. A causal mask is enough to see some
+#   order.
 # - Two ways out: read one by one, or add a vector for each place, a **positional
 #   encoding**. The Transformer adds.
 # - A number from 0 to 1 has no fixed step and needs the length first. Integers grow,
@@ -1317,7 +1321,7 @@ claim("a rotation lets nothing grow", abs(torch.linalg.cond(shift(1, 16)) - 1) <
 #   10000 · 2π, and so nearly half of all columns hardly move within a sentence.
 # - PE(pos) · PE(pos + k) depends on k alone, but does not fall steadily. PE(pos + k) =
 #   M_k PE(pos), and M_k is a rotation.
-# - A table may go on for ever. What a network has learned from its first rows need not.
+# - A table may go on forever. What a network has learned from its first rows need not.
 #
 # **Think about it.** With random starts the network reads 96 symbols after training on
 # 24 at a time. Has it learned the rule now, or has it only met more rows? Which run
@@ -1331,4 +1335,4 @@ claim("a rotation lets nothing grow", abs(torch.linalg.cond(shift(1, 16)) - 1) <
 # 2019).
 #
 # **Next.** All parts are on the table: attention, heads, masks, norms, positions.
-# Lesson 10 puts them together to an encoder, and lets it read.
+# Lesson 10 puts them together into an encoder, and lets it read.

@@ -321,7 +321,7 @@ claim("your pooling gives −2, the plain maximum 0",
 #    added to them (lesson 09). Dropout follows.
 # 2. $N$ encoder layers. There is no causal mask: nothing has to be guessed, so each
 #    token may look to both sides. Only padding is hidden.
-# 3. Max pooling over real tokens, and a linear layer: the **head**.
+# 3. Max pooling over real tokens, and a linear layer on top: the classification head.
 #
 # $$
 # \underset{(B,\,\mathrm{classes})}{\mathrm{logits}} =
@@ -421,7 +421,14 @@ claim("without padding the two agree", abs(yours[0] - trap[0]) < 1e-5)
 # %%
 import random
 
-from course_lib.experiments.twins import AFTER_OPINIONS, AFTER_THINGS, BAD, FORMS, GOOD, THINGS
+from course_lib.experiments.twins import (
+    AFTER_OPINIONS,
+    AFTER_THINGS,
+    BAD,
+    FORMS,
+    GOOD,
+    THINGS,
+)
 
 for words in (AFTER_THINGS, AFTER_OPINIONS, FORMS, THINGS, GOOD, BAD):
     print(len(words), "such as:", words[1])
@@ -465,7 +472,7 @@ plots.show(draw.by_longest_run(by_n), "twins-n-grams")
 # %% [markdown]
 # With runs of up to six words (X, four others, *but*) it is right nearly every time.
 # An honest rival, then: 14,000 features for a language of 40 words, and it solves the
-# task. We shall ask it something harder.
+# task. Further down we ask it something harder.
 
 # %% tags=["claim"]
 # The proof
@@ -622,9 +629,9 @@ predict(
     {
         "runs of six words, and the encoder": "A run of six words that holds both X "
         "and “but” needs no more than four words between them.",
+        "the encoder alone": True,
         "neither: nobody has seen such gaps": "Runs have not. Does a query ask how far "
         "away a key stands?",
-        "the encoder alone": True,
     },
     concept="C103",
 )
@@ -756,12 +763,13 @@ for name, read in readers.items():
 # The proof
 claim("before the encoder a word does not know whether it counts",
       probed["before"] == 0.5)
-claim("after it, it does", probed["after"] > 0.9)
+claim("after the encoder a word knows whether it counts", probed["after"] > 0.9)
 
 # %% [markdown]
 # Where did the words look for that? `attention_patterns` works out the weights of all
-# heads for our first review. Out of its 648 weights, we draw the large ones in the rows
-# of the two opinions: an arc goes from the word that asks to the word that is asked.
+# heads for our first review. There are 648 of them. We draw those that are large, in the
+# rows of the two opinions: an arc goes from the opinion, which asks, to the word that is
+# asked.
 
 # %%
 from course_lib import attention
@@ -881,8 +889,8 @@ print(f"{recipe_accuracy(blind, test):.2f}")
 # %% [markdown]
 # Order is all in our twins, and the recipe does not see order: it is a bag of words with
 # attention in it. How can it be a classic, then? Real reviews are not twins. We trained
-# it on 10,000 short film reviews, as it stands in the book, with three seeds, beside
-# counts of words and of pairs of neighbours.
+# it on 10,000 short film reviews, of up to 40 words each, with three seeds. Beside it
+# stand counts of words and of pairs of neighbours.
 
 # %%
 film = stored("10-recipe")
@@ -891,8 +899,9 @@ plots.show(draw.recipe(film), "recipe-epochs")
 # %% [markdown]
 # It learns its training texts by heart within a few epochs, and on new ones it gets no
 # better, or worse: **this** is where a loop that keeps the best epoch pays. Counting
-# words does as well, with no attention at all. A verdict on a film is mostly in its
-# words; their order is for the hard cases.
+# words does as well, with no attention at all. Most of what tells a verdict is in the
+# words; their order is for the hard cases. What this does not show: the recipe was made
+# for 25,000 *long* reviews, and on those it has more to learn from.
 
 # %% tags=["claim"]
 # The proof

@@ -28,7 +28,7 @@ def by_longest_run(by_n):
         axis.plot([n, n], [0.5, share], color=style.tint(RIVAL, 0.45), linewidth=5, solid_capstyle="butt")
         axis.plot(n, share, LOOKS["runs of up to six words"][1], color=RIVAL, markersize=8)
         axis.text(n, share + 0.035, f"{share:.2f}", ha="center", fontsize=9)
-    _chance(axis, 1.15)
+    _chance(axis, 3.3)
     axis.set(xlabel="longest run of words that is counted", ylabel="right on test twins", ylim=(0.45, 1.09),
              xlim=(0.6, max(by_n) + 0.4), xticks=list(by_n))
     return figure
@@ -41,14 +41,15 @@ def epochs(history, by_n):
     best = history.index(max(history))
     for n in (3, 5):
         axis.axhline(by_n[n], color=style.tint(RIVAL, 0.6), linewidth=1.2, zorder=0)
-        axis.text(0.72, by_n[n] + 0.012, f"runs of up to {n} words", color=RIVAL, fontsize=9)
+        axis.text(len(history) + 0.3, by_n[n] - 0.015, f"runs of up to {n} words", color=RIVAL, fontsize=9, ha="right",
+                  va="top")
     axis.plot(range(1, len(history) + 1), history, "o-", color=style.INK)
     axis.plot(best + 1, history[best], "o", markersize=14, markerfacecolor="none", markeredgecolor=style.ACCENT,
               markeredgewidth=2)
     axis.text(best + 1, history[best] + 0.05, "kept", color=style.ACCENT, ha="center", fontweight="bold")
-    _chance(axis, len(history) - 0.3)
+    _chance(axis, 3.3)
     axis.set(xlabel="epoch", ylabel="right on validation twins", ylim=(0.45, 1.12), xlim=(0.65, len(history) + 0.35),
-             xticks=range(1, len(history) + 1))
+             xticks=range(1, len(history) + 1), yticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
     return figure
 
 
@@ -58,8 +59,8 @@ def reach(rows):
     at = {gap: place for place, gap in enumerate(gaps)}
     figure, axis = plt.subplots(figsize=(8.6, 4.2), layout="constrained")
     known, longest = at[4] + 0.5, at[12] + 0.5
-    axis.axvspan(-0.6, known, color=style.tint(style.INK, 0.07), linewidth=0)
-    axis.axvspan(longest, len(gaps) - 0.4, color=style.tint(RIVAL, 0.07), linewidth=0)
+    axis.axvspan(-0.6, known, color=style.tint(style.INK, 0.07), linewidth=0, zorder=-1)
+    axis.axvspan(longest, len(gaps) - 0.4, color=style.tint(RIVAL, 0.07), linewidth=0, zorder=-1)
     for x, words in ((-0.5, "as in training"), (known + 0.1, "gaps that training never showed"),
                      (longest + 0.1, "texts longer than\nany in training")):
         axis.text(x, 1.125, words, fontsize=9, color=style.SOFT, va="top")
@@ -70,8 +71,9 @@ def reach(rows):
         for row in of:
             axis.plot([at[gap] + shift for gap in gaps], [row[f"gap {gap}"] for gap in gaps], mark, color=colour,
                       markersize=4, alpha=0.45, markeredgewidth=0)
-        axis.plot([at[gap] + shift for gap in gaps[:-2]], medians[:-2], color=colour, linestyle=line)
-        axis.plot([at[gap] + shift for gap in gaps[-2:]], medians[-2:], color=colour, linestyle=line)
+        for part in (slice(None, -2), slice(-2, None)):
+            axis.plot([at[gap] + shift for gap in gaps[part]], medians[part], color=colour, linestyle=line,
+                      linewidth=3 if model == "encoder" else 1.6, zorder=3 - n * 0.1)
         axis.text(len(gaps) - 0.75, medians[-1], SAID.get(model, model), color=colour, va="center", fontsize=10)
     _chance(axis, -0.5)
     axis.set(xlabel="words that follow the first opinion", ylabel="right on new twins", ylim=(0.45, 1.14),
@@ -121,20 +123,22 @@ def _arcs_of_a_layer(sheet, words, asking, weights, places, base):
 
 
 def recipe(rows):
-    """Validation accuracy over the epochs: a line for each seed, the kept epoch marked; counts as a band of lines."""
+    """Validation accuracy over the epochs, a line for each seed, the kept epoch marked; at the end, the training texts."""
     names = [name for name in rows[0] if name.startswith("epoch")]
-    figure, axis = plt.subplots(figsize=(7.4, 3.3), layout="constrained")
-    for row in rows:
+    figure, axis = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
+    trained = [row for row in rows if "counts" not in row["model"]]
+    counted = [row[names[0]] for row in rows if "counts" in row["model"]]
+    axis.axhspan(min(counted) - 0.002, max(counted) + 0.002, color=style.tint(RIVAL, 0.3), linewidth=0)
+    for row in trained:
         history = [row[name] for name in names]
-        if "counts" in row["model"]:
-            axis.axhline(history[0], color=style.tint(RIVAL, 0.6), linewidth=1.4)
-            continue
         axis.plot(range(1, len(names) + 1), history, "o-", color=style.INK, alpha=0.75, markersize=4, linewidth=1.4)
         best = history.index(max(history))
         axis.plot(best + 1, history[best], "o", markersize=12, markerfacecolor="none", markeredgecolor=style.ACCENT,
                   markeredgewidth=2)
-    counted = max(row[names[0]] for row in rows if "counts" in row["model"])
-    axis.text(len(names) + 0.3, counted + 0.008, "counts of words and pairs", color=RIVAL, ha="right", fontsize=10)
-    axis.set(xlabel="epoch (the one that is kept has a ring)", ylabel="right on validation reviews", ylim=(0.5, 0.85),
+        axis.plot(len(names), row["fitted"], "o", color=style.LINES[3])
+    axis.text(len(names) - 0.2, 0.985, "on its own training texts", color=style.LINES[3], ha="right", va="center")
+    axis.text(len(names) + 0.3, max(counted) + 0.008, "counts of words and pairs", color=RIVAL, ha="right")
+    axis.text(len(names) + 0.3, 0.655, "classic recipe, on texts that it has not seen", ha="right", va="bottom")
+    axis.set(xlabel="epoch (the one that is kept has a ring)", ylabel="right", ylim=(0.65, 1.03),
              xlim=(0.6, len(names) + 0.4), xticks=range(1, len(names) + 1))
     return figure
