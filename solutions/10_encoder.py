@@ -10,7 +10,7 @@
 # - turn the vectors of a text into one, without falling into the padding trap;
 # - write the loop that keeps the best epoch, and ask the test data once;
 # - say what a bag of words, runs of words and an encoder can know about a sentence, and
-#   which of them still knows it when words stand further apart than ever in training.
+#   which of them still knows it where training never went.
 
 # %%
 import torch
@@ -644,7 +644,8 @@ for gap, reviews in longer.items():
 
 # %% [markdown]
 # The six-gram model falls nearly to chance. The encoder hardly notices. It has learned a
-# relation between two words, wherever they stand. The runs have learned 14,000 strings.
+# relation between two words, whatever stands between them. The runs have learned 14,000
+# strings.
 #
 # **Is it because attention has no window?** That is an explanation, so it needs a
 # control that could refute it. Take the same encoder and give it a window: a token
@@ -681,9 +682,9 @@ plots.show(draw.reach(rows), "twins-reach")
 # window. And the ordered pairs are right everywhere: **what this task needs is reach,
 # and attention is one way to have it.**
 #
-# What this does not show: on the right, the two longest gaps make texts longer than any
-# in training. Their positions are new to the encoder, and some of its five trainings
-# fall with the windowed ones. Reach without a window is not reach without end.
+# On the right, the two longest gaps make texts longer than any in training. Their
+# positions are new to the encoder, and some of its five trainings fall with the windowed
+# ones. Reach without a window is not reach without end.
 
 # %% tags=["claim"]
 # The proof
@@ -712,6 +713,51 @@ claim("your encoder is above 0.9 with every one of the three gaps", all(
     accuracy(model, as_tensors(reviews)) > 0.9 for reviews in longer.values()))
 claim("your six-gram model is below 0.75", all(
     right[6](reviews) < 0.75 for reviews in longer.values()))
+
+# %% [markdown]
+# **Has it learned order, then?** One more control. Take the usual test reviews, with
+# usual gaps, and put *as we had feared* in front. No word is new, no position is new,
+# and nothing between X and *but* has changed. Only, every word now stands four places
+# further on.
+
+# %% tags=["predict"]
+predict(
+    "Usual test reviews with four known words in front. Who is still right nine times "
+    "in ten?",
+    {
+        "both: the order of the words is the same": "It is. But which numbers were "
+        "added to the words, before your encoder compared them?",
+        "the encoder alone, as with the gaps": "A run of words does not know where in "
+        "the text it stands. Does an embedding with its position?",
+        "runs of six words alone": True,
+    },
+    concept="C103",
+)
+
+# %%
+usual = [pair for pair in zip(*splits[2], strict=True) if len(pair[0].split()) <= 21]
+moved = tuple(zip(*[(f"as we had feared {text}", label) for text, label in usual],
+                  strict=True))
+print(f"runs up to 6: {right[6](moved):.1f}")
+print(f"encoder:      {accuracy(model, as_tensors(moved)):.1f}")
+
+# %% [markdown]
+# It falls to little more than chance. Your encoder has not learned *order*. It has
+# learned **absolute positions**: what a word means beside another one, at the positions
+# where both stood in training. What is added to a word says where it stands, and nothing
+# tells the network that four positions further on all is as before. Runs of words know
+# no positions, so nothing has changed for them.
+#
+# So each of the two fails where the other one holds: the runs with longer gaps, the
+# encoder with everything moved. A test split that is drawn like the training split
+# shows neither. (Lesson 15 has positions that know distances alone. And an encoder whose
+# training texts also have remarks in front understands them.)
+
+# %% tags=["claim"]
+# The proof
+claim("four known words in front, and your encoder is below 0.85",
+      accuracy(model, as_tensors(moved)) < 0.85)
+claim("runs of up to six words do not mind", right[6](moved) > 0.95)
 
 # %% [markdown] name="representation"
 # ## What the encoder has written into the words
@@ -897,11 +943,11 @@ film = stored("10-recipe")
 plots.show(draw.recipe(film), "recipe-epochs")
 
 # %% [markdown]
-# It learns its training texts by heart within a few epochs, and on new ones it gets no
-# better, or worse: **this** is where a loop that keeps the best epoch pays. Counting
-# words does as well, with no attention at all. Most of what tells a verdict is in the
-# words; their order is for the hard cases. What this does not show: the recipe was made
-# for 25,000 *long* reviews, and on those it has more to learn from.
+# It is at its best after one or two epochs. Ten epochs later it knows its training texts
+# by heart, and new ones less well than before: **this** is where your loop pays. Even
+# so, counting words does as well, with no attention at all. Most of what tells a verdict
+# is in the words; their order is for the hard cases. What this does not show: the recipe
+# was made for 25,000 *long* reviews, and on those it has more to learn from.
 
 # %% tags=["claim"]
 # The proof
@@ -909,10 +955,12 @@ recipe = [row for row in film if row["model"] == "recipe"]
 counts = [row for row in film if "counts" in row["model"]]
 claim("on twins the recipe is right in one half",
       abs(recipe_accuracy(blind, test) - 0.5) < 0.01)
-claim("its last epoch knows the training texts by heart", all(
-    row["fitted"] > 0.97 for row in recipe))
-claim("and none of its new texts better than counts do", all(
-    a["best"] < b["best"] + 0.01 for a, b in zip(recipe, counts, strict=True)))
+claim("its last epoch knows the training texts by heart",
+      all(row["fitted"] > 0.99 for row in recipe))
+claim("on the test, with every seed, the best epoch beats the last one",
+      all(row["best"] > row["last"] + 0.01 for row in recipe))
+claim("it is as good as counting, give or take three in a hundred", all(
+    abs(a["best"] - b["best"]) < 0.03 for a, b in zip(recipe, counts, strict=True)))
 
 # %% [markdown]
 # ## Further: real reviews, and a model that has read before
@@ -1004,8 +1052,9 @@ if vectors:
 # - Choose by validation, keep a *copy* of the best weights, load it, and test once. Keep
 #   the constructor's arguments beside the weights.
 # - Twins: a bag of words and an encoder without positions are right in exactly one half.
-#   Runs of words see as far as their window. The encoder with positions also solves gaps
-#   that it never saw; with a window it does not; ordered pairs do, too.
+#   Runs of words see as far as their window. The encoder also solves gaps that it never
+#   saw; with a window it does not. But it has learned absolute positions: four words in
+#   front confuse it.
 # - What the encoder writes into a word can be asked in new ways: a contextual embedding.
 # - The classic recipe has 5,664,033 parameters, nine tenths of them in its embeddings.
 #   On short film reviews it is no better than counting words.
