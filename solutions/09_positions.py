@@ -627,7 +627,8 @@ still = {d: (waves(50, d).std(0) < 0.05).float().mean().item() for d in (16, 64,
 # **Verdict: not dense.** Past position 0, no number is *exactly* zero, and that is
 # where the word comes from. But over 50 positions 44 to 45 % of all columns hardly
 # move, at widths 16, 64 and 512 alike: their sines stay near 0 and their cosines near
-# 1. Is that waste? Within a sentence these columns say next to nothing about where a word stands, so they are nearly free for what it *is*. We will use that below.
+# one. Is that waste? Within a sentence these columns say next to nothing about where a
+# word stands, so they are nearly free for what it *is*. We will use that below.
 
 # %% tags=["claim"]
 # The proof

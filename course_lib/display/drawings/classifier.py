@@ -123,7 +123,7 @@ def _arcs_of_a_layer(sheet, words, asking, weights, places, base):
 
 
 def recipe(rows):
-    """Validation accuracy over the epochs, a line for each seed, the kept epoch marked; at the end, the training texts."""
+    """Validation accuracy over the epochs, a line for each seed, the kept epoch marked; then the training texts."""
     names = [name for name in rows[0] if name.startswith("epoch")]
     figure, axis = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
     trained = [row for row in rows if "counts" not in row["model"]]
