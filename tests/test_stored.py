@@ -1,0 +1,157 @@
+"""Stored results: as they were measured or not at all, made anew without starting over, and compared with today."""
+
+import types
+
+import pytest
+import torch
+
+from course_lib.experiments import scaling, slopes, stored, tables
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.tables import ResultsError
+
+CALLS = []
+
+
+def measure(kind, seed):
+    """Counts its calls; the third of a first run is where somebody stops it."""
+    CALLS.append((kind, seed))
+    if len(CALLS) == 3:
+        raise KeyboardInterrupt
+    return {"right": seed / 3, "steps": 10 * seed}
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """An experiment of four points in a folder of its own."""
+    CALLS.clear()
+    points = grid(kind=["a b", "ä"], seed=[1, 2])
+    plan = Plan("a toy", 2, points, measure, {"right": Near(0.1)}, {"kind": "ä", "seed": 1})
+    module = types.SimpleNamespace(PLANS={"00-toy": plan})
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    monkeypatch.setattr(stored, "MODULES", {"00-toy": "toy"})
+    monkeypatch.setattr(stored.importlib, "import_module", lambda name: module)
+    return tmp_path / "00-toy.tsv"
+
+
+@pytest.fixture
+def made(toy):
+    CALLS.extend([None] * 3)
+    stored.make("00-toy")
+    CALLS.clear()
+    return toy
+
+
+def refused(name="00-toy"):
+    """The sentence with which results are refused."""
+    with pytest.raises(ResultsError) as caught:
+        stored.stored(name)
+    said = str(caught.value)
+    assert "\n" not in said and len(said) < 300
+    return said
+
+
+def test_every_file_holds_the_points_of_its_plan_in_their_order():
+    """A plan that was changed after its file was made, and a lesson that looks for points which are not there."""
+    for name in stored.MODULES:
+        plan, rows = stored.plan_of(name), stored.stored(name)
+        assert [{what: row[what] for what in plan.points[0]} for row in rows] == plan.points
+        assert plan.quick in plan.points and set(plan.near) <= set(rows[0])
+        head = tables.read(tables.FOLDER / f"{name}.tsv")[0]
+        assert head["made by"].endswith(f"stored {name}") and "torch" in head["with"] and "minutes" in head["took"]
+
+
+def test_numbers_are_numbers(made):
+    """Texts that a lesson cannot add up, or a seed 1.0 that no point has."""
+    assert stored.stored("00-toy")[2] == {"kind": "ä", "seed": 1, "right": 0.3333, "steps": 10}
+
+
+def test_line_ends_of_another_system_change_nothing(made):
+    """A checkout on Windows, where no file would be as it was written."""
+    before = stored.stored("00-toy")
+    made.write_bytes(made.read_bytes().replace(b"\n", b"\r\n"))
+    assert stored.stored("00-toy") == before
+
+
+def test_an_unknown_name_is_refused_with_those_there_are():
+    """A KeyError, or the path of a file that nobody knows."""
+    assert "'04-scalling'" in refused("04-scalling") and "04-scaling" in refused("04-scalling")
+
+
+@pytest.mark.parametrize("damage", [
+    lambda content: content.replace(b"0.3333", b"0.9333", 1), lambda content: content[:-4],
+    lambda content: content.replace(b"checksum", b"chekcsum"), lambda content: b"",
+    lambda content: b"\xff\xfe" + content])
+def test_a_damaged_file_is_refused(made, damage):
+    """A number that somebody mended by hand, half a file, no head, no file, no text."""
+    made.write_bytes(damage(made.read_bytes()))
+    assert "stored 00-toy` makes them" in refused()
+
+
+def test_a_missing_file_is_refused(toy):
+    """A traceback of the operating system."""
+    assert "cannot be read" in refused()
+
+
+def test_a_stopped_run_goes_on_where_it_was(toy, capsys):
+    """Hours that are lost, or a file that lacks points."""
+    with pytest.raises(KeyboardInterrupt):
+        stored.make("00-toy")
+    part = toy.with_suffix(".part")
+    part.write_text(part.read_text(encoding="utf-8") + '["{\\"kind', encoding="utf-8")  # stopped while it wrote
+    stored.make("00-toy")
+    assert CALLS == [("a b", 1), ("a b", 2), ("ä", 1), ("ä", 1), ("ä", 2)]
+    assert len(stored.stored("00-toy")) == 4 and not part.exists()
+    assert "4 of 4 points to go, about 2 minutes" in (said := capsys.readouterr().out)
+    assert "2 of 4 points to go, about 1 minutes" in said
+
+
+def test_what_no_longer_comes_out_is_told(made, monkeypatch, capsys):
+    """A comparison that cannot fail, and one that fails for a digit."""
+    plan = stored.plan_of("00-toy")
+    CALLS.extend([None] * 3)
+    assert stored.main(["--compare"]) == 0 and stored.main(["--compare", "--all"]) == 0
+    for by, status in ((0.09, 0), (0.11, 1)):
+        other = plan._replace(measure=lambda kind, seed, by=by: {"right": seed / 3 + by * (kind == "ä"), "steps": 1})
+        monkeypatch.setattr(stored, "plan_of", lambda name, other=other: other)
+        assert stored.main(["--compare"]) == stored.main(["00-toy", "--compare", "--all"]) == status
+    assert "right was 0.3333 and is 0.4433, more than 0.1 apart" in capsys.readouterr().out
+    assert stored.main(["99-none", "--compare"]) == 2 and "99-none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("near, a, b, agree", [
+    (Near(0.1), 1, 1.05, True), (Near(0.1), 1, 1.2, False), (Near(factor=3), 1e-6, 2e-6, True),
+    (Near(factor=3), 1e-6, 4e-6, False), (Near(1e-3, 3), 1e-6, 0.0, True), (Near(factor=3), 1, -1, False)])
+def test_how_near_is_near(near, a, b, agree):
+    """Errors over many orders of magnitude, of which every small one would agree with every other."""
+    assert near.agree(a, b) is near.agree(b, a) is agree
+
+
+@pytest.mark.parametrize("name", ["04-scaling", "04-scorers"])
+def test_a_point_comes_out_again(name):
+    """Results that no code makes any more."""
+    torch.set_num_threads(1)
+    assert stored.compare(name) == []
+
+
+@pytest.mark.parametrize("width", [16, 64])
+def test_the_scale_is_a_start_and_a_step_size(width):
+    """With gradient descent, version 1 gives version 2's numbers if W starts √d times smaller and the rate is r / d."""
+    small, scaled = (scaling.train(version, "gradient descent", width, rate, seed=3, steps=20)
+                     for version, rate in ((scaling.VERSIONS[1], 10 / width), ("version 2", 10)))
+    assert small["error"] == pytest.approx(scaled["error"], rel=1e-6)
+
+
+def test_the_product_of_slopes_is_the_gradient_through_all_steps():
+    """Factors in the wrong order, or a step left out."""
+    torch.manual_seed(0)
+    cell = torch.nn.RNNCell(8, 32)
+    xs = torch.randn(5, 8)
+
+    def last(state):
+        for x in xs:
+            state = cell(x, state)
+        return state
+
+    whole = torch.autograd.functional.jacobian(last, torch.zeros(32))
+    factor = torch.linalg.matrix_norm(whole, 2).item()
+    assert slopes.over_time("tanh", 0, steps=5)[-1] == pytest.approx(factor, rel=1e-4)
