@@ -25,6 +25,7 @@ from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modul
 COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt", "start.py")
 LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
 KIND = "hand-out of Transformers from Version 0"
+CARRIED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".mplstyle")  # of course_lib: code, and what it reads
 
 
 class ReleaseError(Exception):
@@ -83,7 +84,7 @@ def package_files(chosen, decided):
         inside = path.relative_to(ROOT).as_posix()
         module = inside.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
         unwanted = "/staff/" in inside or "/checks/mistakes/" in inside
-        if path.suffix not in (".py", ".json") or unwanted or path.suffix == ".py" and module not in come:
+        if path.suffix not in CARRIED or unwanted or path.suffix == ".py" and module not in come:
             continue
         files[inside] = path.read_bytes()
         if any(fate.module == module for fate in decided):
