@@ -227,7 +227,7 @@ def test_a_gap_in_the_map_fails_the_check(built):
     assert code == 1
     assert said.splitlines() == [
         "course_lib/concepts.tsv: C201: solutions/04_small.py has no cell named 'two'",
-        "course_lib/concepts.tsv: C201: solutions/04_small.py has no exercise or `assert no_claim`",
+        "course_lib/concepts.tsv: C201: solutions/04_small.py has no exercise or claim: no_claim",
         "README.md: its map of lessons is out of date: run python -m course_lib.staff.build"]
 
 
