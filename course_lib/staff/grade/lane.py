@@ -49,7 +49,8 @@ def write_root(root):
     for name in ("worker.py", "frames.py", "memory_files.py"):
         shutil.copy(HERE / name, root / name)
     shutil.copytree(HERE / "confine", root / "confine", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(COURSE, root / "course_lib", ignore=shutil.ignore_patterns("staff", "checks", "predictions", "__pycache__"))
+    unseen = shutil.ignore_patterns("staff", "checks", "predictions", "__pycache__")
+    shutil.copytree(COURSE, root / "course_lib", ignore=unseen)
     (root / "course_lib" / "predictions").mkdir()
     shutil.copy(HERE / "unasked.py", root / "course_lib" / "predictions" / "__init__.py")
     checks = root / "course_lib" / "checks"
