@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *75 minutes: reading 32, predicting 9, writing 34 · needs lessons 06 to 08 · three
-# exercises*
+# *75 minutes: reading 32, predicting 9, writing 34 · needs lessons 06 and 08 · three exercises*
 #
 # **At the end you can**
 #
