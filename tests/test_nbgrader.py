@@ -79,7 +79,7 @@ def test_nbgrader_gives_each_exercise_its_point(course):
     _hand_in(course, "blank", {})
     _hand_in(course, "mixed", right | wrong)
     _nbgrader(course, "autograde")
-    assert _points(course) == {"perfect": (3, 3), "blank": (0, 3), "mixed": (1, 3)}
+    assert _points(course) == {"perfect": (4, 4), "blank": (0, 4), "mixed": (2, 4)}
     graded = _read(course / "autograded" / "mixed" / LESSON / f"{LESSON}.ipynb")
     shown = [output for cell in graded.cells for output in cell.get("outputs", [])]
     said = [output.evalue for output in shown if output.output_type == "error"]

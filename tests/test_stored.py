@@ -84,7 +84,7 @@ def test_an_unknown_name_is_refused_with_those_there_are():
 def test_a_damaged_file_is_refused(made, damage):
     """A number that somebody mended by hand, half a file, no head, no file, no text."""
     made.write_bytes(damage(made.read_bytes()))
-    assert "stored 00-toy` makes them" in refused()
+    assert "stored 00-toy` makes it" in refused()
 
 
 def test_a_missing_file_is_refused(toy):
@@ -101,8 +101,8 @@ def test_a_stopped_run_goes_on_where_it_was(toy, capsys):
     stored.make("00-toy")
     assert CALLS == [("a b", 1), ("a b", 2), ("ä", 1), ("ä", 1), ("ä", 2)]
     assert len(stored.stored("00-toy")) == 4 and not part.exists()
-    assert "4 of 4 points to go, about 2 minutes" in (said := capsys.readouterr().out)
-    assert "2 of 4 points to go, about 1 minutes" in said
+    assert "4 of 4 points to go, about 2 min on" in (said := capsys.readouterr().out)
+    assert "2 of 4 points to go, about 1 min on" in said
 
 
 def test_what_no_longer_comes_out_is_told(made, monkeypatch, capsys):
@@ -114,7 +114,7 @@ def test_what_no_longer_comes_out_is_told(made, monkeypatch, capsys):
         other = plan._replace(measure=lambda kind, seed, by=by: {"right": seed / 3 + by * (kind == "ä"), "steps": 1})
         monkeypatch.setattr(stored, "plan_of", lambda name, other=other: other)
         assert stored.main(["--compare"]) == stored.main(["00-toy", "--compare", "--all"]) == status
-    assert "right was 0.3333 and is 0.4433, more than 0.1 apart" in capsys.readouterr().out
+    assert "right was 0.3333 and is 0.4433, which is more than 0.1 apart" in capsys.readouterr().out
     assert stored.main(["99-none", "--compare"]) == 2 and "99-none" in capsys.readouterr().err
 
 

@@ -9,6 +9,7 @@
 import argparse
 import importlib
 import json
+import math
 import platform
 import sys
 import time
@@ -44,11 +45,11 @@ def _known(name):
 def make(name):
     """Measure every point and write the file; points that a stopped run has measured are not measured again."""
     plan, began = plan_of(name), tables.FOLDER / f"{name}.part"
-    measured = dict(map(json.loads, began.read_text(encoding="utf-8").splitlines())) if began.exists() else {}
+    measured = _measured(began)
     keys = [json.dumps(point, ensure_ascii=False) for point in plan.points]
     todo = [(key, point) for key, point in zip(keys, plan.points, strict=True) if key not in measured]
     minutes = plan.minutes * len(todo) / len(keys)
-    print(f"{name}: {len(todo)} of {len(keys)} points to go, about {minutes:.0f} minutes on one thread", flush=True)
+    print(f"{name}: {len(todo)} of {len(keys)} points to go, about {math.ceil(minutes)} min on one thread", flush=True)
     with open(began, "a", encoding="utf-8") as file:
         for key, point in todo:
             start = time.process_time()
@@ -62,6 +63,15 @@ def make(name):
     rows = [point | measured[key] for key, point in zip(keys, plan.points, strict=True)]
     tables.write(tables.FOLDER / f"{name}.tsv", head, rows)
     began.unlink()
+
+
+def _measured(began):
+    """What a stopped run has measured, {point: its numbers}; a line that it was still writing is taken away."""
+    if not began.exists():
+        return {}
+    whole, _, _ = began.read_text(encoding="utf-8").rpartition("\n")
+    began.write_text(whole + "\n" * bool(whole), encoding="utf-8")
+    return dict(map(json.loads, whole.splitlines()))
 
 
 def _versions():

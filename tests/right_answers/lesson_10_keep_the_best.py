@@ -60,11 +60,24 @@ def copied_into_place(model, train_epoch, accuracy, validation, test, epochs):
     return torch.tensor(history), torch.tensor(accuracy(model, test))
 
 
+def by_sorting(model, train_epoch, accuracy, validation, test, epochs):
+    """One more epoch to be compared is an entry of a list of pairs; the earliest of the best wins."""
+
+    def epoch_and_score(epoch):
+        train_epoch(model, epoch)
+        return accuracy(model, validation), -epoch, copy.deepcopy(model.state_dict())
+
+    tried = [epoch_and_score(epoch) for epoch in range(epochs)]
+    model.load_state_dict(sorted(tried, key=lambda entry: entry[:2])[-1][2])
+    return torch.as_tensor([score for score, *_ in tried]), torch.as_tensor(accuracy(model, test))
+
+
 RIGHT_ANSWERS = {
     "keep_the_best": {
         "a best so far": with_a_best_so_far,
         "by a file": by_a_file,
         "all kept": all_kept,
         "copied into place": copied_into_place,
+        "by sorting": by_sorting,
     },
 }
