@@ -643,7 +643,7 @@ claim("at widths 16, 64 and 512 it is 43 to 46 %",
 claim("past position 0 no number is exactly zero", (many[1:] != 0).all())
 
 # %% [markdown] name="reason-2"
-# ## Reason 2: a hand forevery scale
+# ## Reason 2: a hand for every scale
 #
 # Why are so many hands so slow? A hand comes round after one **wavelength**. It is the
 # number of positions for a full turn:
