@@ -1,4 +1,4 @@
-"""Lesson 09: "name the symbol just before" beyond the trained length, with sinusoids added and with rotary positions."""
+"""Lesson 09: "name the symbol just before" beyond the trained length: sinusoids added, and rotary positions."""
 
 import torch
 import torch.nn.functional as F
@@ -59,6 +59,6 @@ def measure(positions, steps, seed):
 
 
 PLANS = {"09-rotary": Plan(
-    about="naming the symbol before, learned on 24 places and asked on 96: right answers, sinusoids and rotary positions",
+    about="naming the symbol before, learned on 24 places, asked on 96: sinusoids and rotary positions",
     minutes=4, points=grid(positions=["sinusoids", "rotary"], steps=[300, 3000], seed=range(10)), measure=measure,
     near={"trained": Near(0.05)}, quick=dict(positions="rotary", steps=300, seed=0))}
