@@ -144,7 +144,7 @@ def reads_memory_as_it_lies(q, x):
     (lambda q, x: 1 / 0, None, "It raised ZeroDivisionError: division by zero"),
     (lambda q: q, None, "It raised TypeError"),
     (lambda q, x: exit(), None, "It raised SystemExit"),
-    (keeps_state, None, "the first question once more"),
+    (keeps_state, None, "the first call once more"),
     (reads_memory_as_it_lies, None, "arguments not contiguous in memory"),
     (lambda q, x: attend(q[:3], x[:, :3]), None, "Its shape is (3,) instead of (4,)"),
     (lambda q, x: torch.softmax((x @ q)[:, None] * 3, 1)[:, 0] @ x * 2, None, "does not stay 1"),
@@ -410,7 +410,7 @@ def test_the_card_in_the_readme_is_the_one_a_learner_sees():
     ("weighted_sum", lambda w, x: 3 * (w @ x), "Every number is 3 times what it should be."),
     ("weighted_sum", lambda w, x: (w @ x).flip(0), "All the numbers are right, but they stand in other places."),
     ("weighted_sum", lambda w, x: torch.cos(w @ x), "Not one of 7 results is right, whatever the sizes."),
-    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0), "Right for (2,), (2, 3);"),
+    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0), "Right for weights (2,), x (2, 3);"),
     ("scaled_dot_product_attention", lambda q, k, v, mask=None: attend_in_batch(q, k, v) + 1.0 * (mask is not None),
      "Without `mask` it is right; with it, it is not."),
 ])

@@ -84,7 +84,8 @@ def _where_it_is_right(exercise, failures, calls):
         return (f"Without `{argument_names(exercise)[max(given[True])]}` it is right; with it, it is not.",)
     if right == 0:
         return (f"Not one of {len(plain)} results is right, whatever the sizes.",)
-    rights, wrongs = (list(dict.fromkeys(_sizes(c) for c in plain if (id(c) in wrong) is fails))
+    names = argument_names(exercise)
+    rights, wrongs = (list(dict.fromkeys(_sizes(c, names) for c in plain if (id(c) in wrong) is fails))
                       for fails in (False, True))
     return (f"Right for {_few(rights)}. Wrong for {_few(wrongs)}.",)
 
@@ -95,10 +96,10 @@ def _is_degenerate(call):
     return bool(tensors) and all(max(t.shape) <= 1 for t in tensors)
 
 
-def _sizes(call):
-    """The shapes of a call's tensors and its whole numbers: "(2, 3), (4, 3)" or "5, (2,)"."""
-    shown = [str(tuple(a.shape)) if isinstance(a, torch.Tensor) else str(a) for a in call.args
-             if isinstance(a, torch.Tensor | int)]
+def _sizes(call, names):
+    """The shapes of a call's tensors and its whole numbers: "x (2, 3), k = 3"."""
+    shown = [f"{name} {tuple(a.shape)}" if isinstance(a, torch.Tensor) else f"{name} = {a}"
+             for name, a in zip(names, call.args, strict=False) if isinstance(a, torch.Tensor | int)]
     return ", ".join(shown) or str(call.build)
 
 

@@ -69,7 +69,7 @@ def questions(exercise, seed=0):
         calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
     if tensors:
         calls += [made(size, special="arguments not contiguous in memory", strided=True)]
-        calls += [made(s, special="arguments on a GPU", on_gpu=True) for s in ways]
+        calls += [made(s, special="arguments as if on a GPU", on_gpu=True) for s in ways]
     calls += _without_defaults(exercise, of_sizes)
     if exercise.build:
         calls += [made(size, special="train mode", train=True)]
@@ -78,7 +78,7 @@ def questions(exercise, seed=0):
                            before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
     calls += _after_earlier_ones(exercise, of_sizes, ways, generator, has_gradients)
-    return (*calls, Call(**{**vars(first), "special": "the first question once more"}))
+    return (*calls, Call(**{**vars(first), "special": "the first call once more"}))
 
 
 def _by_number_of_arguments(exercise, of_sizes):
@@ -95,7 +95,7 @@ def _without_defaults(exercise, of_sizes):
     if any(len(call.args) == needed for call in of_sizes):
         return []
     short = replace(of_sizes[0], args=of_sizes[0].args[:needed], special="only what has no default")
-    return [short, replace(short, on_gpu=True, special="only what has no default, on a GPU")]
+    return [short, replace(short, on_gpu=True, special="only what has no default, as if on a GPU")]
 
 
 def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):

@@ -21,8 +21,9 @@ from course_lib.checks.engine.mistakes import Mistake
 from course_lib.checks.engine.naming import Closest, closest, fitting, fitting_like, reply_of, together
 
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
-                 "at work. Is dropout still on outside training? `F.dropout` needs `training=self.training`, and "
-                 "`F.scaled_dot_product_attention` needs `dropout_p=0.0` there.", None, None)
+                 "at work, or something is kept from call to call. Where your code has dropout, is it still on outside "
+                 "training? `F.dropout` needs `training=self.training`, and `F.scaled_dot_product_attention` needs "
+                 "`dropout_p=0.0`.", None, None)
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 
 
