@@ -9,13 +9,15 @@ from course_lib.transformer import EncoderLayer
 
 
 def max_over_real_tokens(x, mask):
-    """Make one vector of a text, in which each feature is as large as in the token that has most of it.
+    """Make one vector of a text: each feature as large as in the token with most of it.
 
     x:       (B, T, D)    one vector per token, finite, at padding as well
     mask:    (B, T) bool  True at real tokens, which may stand anywhere
-    returns: (B, D)       for each text and feature the maximum over the real tokens; zeros for a text that has none
+    returns: (B, D)       for each text and feature the maximum over the real tokens;
+                          zeros for a text that has none
 
-    Collobert et al. 2011, arXiv:1103.0398, "max over time"; Kim 2014, arXiv:1408.5882, section 2.
+    Collobert et al. 2011, arXiv:1103.0398, "max over time";
+    Kim 2014, arXiv:1408.5882, section 2.
     """
     hidden = ~mask[..., None]  # (B, T, 1)
     largest = x.masked_fill(hidden, -torch.inf).amax(dim=1)  # (B, D)
@@ -23,7 +25,7 @@ def max_over_real_tokens(x, mask):
 
 
 class EncoderClassifier(nn.Module):
-    """Sort whole texts into classes: tokens that have read each other, their maximum, and a linear head.
+    """Sort texts into classes: an encoder, the maximum over tokens, and a linear head.
 
     vocab_size:  number of different tokens, padding included
     d_model:     width between the layers, even
@@ -34,24 +36,39 @@ class EncoderClassifier(nn.Module):
     dropout:     dropout probability: after embedding and positions, and in the layers
     pad_id:      the token that only fills up, on the right of a text
 
-    Vaswani et al. 2017, arXiv:1706.03762, figure 1, left half, and sections 3.4 and 3.5.
+    Vaswani et al. 2017, arXiv:1706.03762, figure 1, left half,
+    and sections 3.4 and 3.5.
     """
 
-    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, num_classes, dropout=0.0, pad_id=0):
+    def __init__(
+        self,
+        vocab_size,
+        d_model,
+        num_heads,
+        d_ff,
+        num_layers,
+        num_classes,
+        dropout=0.0,
+        pad_id=0,
+    ):
         super().__init__()
         self.pad_id = pad_id
         self.embed = nn.Embedding(vocab_size, d_model)
-        nn.init.normal_(self.embed.weight, std=d_model**-0.5)  # times √d_model, as large as the positions
-        self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        # Times √d_model, the vectors are as large as the positions.
+        nn.init.normal_(self.embed.weight, std=d_model**-0.5)
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(d_model, num_classes)
 
     def forward(self, ids):
-        """Embed the tokens, add their positions, let them read each other, take the maximum, and ask the head.
+        """Embed, add positions, let tokens read each other, take the maximum, classify.
 
         ids:     (B, T) integers, for any length T; padding never changes the logits
-        returns: (B, num_classes) logits: head(maximum over the real tokens of what the last layer returns), where the
-                 first layer reads dropout(embed(ids) * sqrt(d_model) + sinusoidal positions);
+        returns: (B, num_classes) logits: head(maximum over the real tokens of what the
+                 last layer returns), where the first layer reads
+                 dropout(embed(ids) * sqrt(d_model) + sinusoidal positions);
                  for a text of padding alone, finite numbers without meaning
         """
         mask = padding_mask_from_ids(ids, self.pad_id)  # (B, 1, T)

@@ -15,7 +15,8 @@ def shift_labels(ids):
     """Make inputs and targets of next-token prediction out of the same tokens.
 
     ids:     (B, T) integers
-    returns: inputs (B, T - 1) and targets (B, T - 1): targets[:, t] is the token that follows inputs[:, t]
+    returns: inputs (B, T - 1) and targets (B, T - 1): targets[:, t] is the token that
+             follows inputs[:, t]
     """
     return ids[:, :-1], ids[:, 1:]
 
@@ -26,17 +27,21 @@ def bigram_probs(ids, vocab_size, alpha=0.0):
     ids:        (T,) integers below vocab_size
     vocab_size: V
     alpha:      added to every count, so that nothing is impossible
-    returns:    (V, V) float, row i: the probabilities of what follows token i, in sum one; a row without any count
-                is uniform, 1 / V
+    returns:    (V, V) float, row i: the probabilities of what follows token i,
+                in sum one; a row without any count is uniform, 1 / V
     """
     pairs = ids[:-1] * vocab_size + ids[1:]  # (T - 1,), each pair as one number
-    counts = torch.bincount(pairs, minlength=vocab_size**2).unflatten(0, (vocab_size, vocab_size)) + alpha  # (V, V)
+    counts = (
+        torch.bincount(pairs, minlength=vocab_size**2)
+        .unflatten(0, (vocab_size, vocab_size))
+        + alpha
+    )  # (V, V)
     total = counts.sum(dim=1, keepdim=True)  # (V, 1)
     return torch.where(total > 0, counts / total.clamp(min=1e-30), 1 / vocab_size)
 
 
 class BigramLM(nn.Module):
-    """A language model that sees one token: it looks its successors up in a table, and learns the table.
+    """A language model that sees one token, and learns a table of what follows each.
 
     vocab_size: V
     """
@@ -46,14 +51,19 @@ class BigramLM(nn.Module):
         self.table = nn.Embedding(vocab_size, vocab_size)
 
     def forward(self, idx, targets=None):
-        """Logits of the next token at every position, and the loss where the right ones are given.
+        """Logits of the next token everywhere, and the loss where targets are given.
 
         idx:     (B, T) integers
-        targets: (B, T) integers, the token after each of idx; None where they are not known
+        targets: (B, T) integers, the token after each of idx;
+                 None where they are not known
         returns: logits (B, T, V), and the mean cross-entropy as a scalar, or None
         """
         logits = self.table(idx)  # (B, T, V)
-        loss = None if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss = (
+            None
+            if targets is None
+            else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        )
         return logits, loss
 
 
@@ -61,9 +71,11 @@ def get_batch(data, block_size, batch_size):
     """Draw pieces of a long text, each with its next tokens as targets.
 
     data:       (N,) integers
-    block_size: tokens a piece
-    batch_size: number of pieces, drawn with replacement from all N - block_size positions where one can begin
-    returns:    x (batch_size, block_size), and y, the same moved on by one token; drawn by torch's global random state
+    block_size: tokens per piece
+    batch_size: number of pieces, drawn with replacement from all N - block_size
+                positions where one can begin
+    returns:    x (batch_size, block_size), and y, the same moved on by one token;
+                drawn by torch's global random state
     """
     starts = torch.randint(len(data) - block_size, (batch_size, 1))  # (B, 1)
     places = (starts + torch.arange(block_size)).to(data.device)  # (B, block_size)
@@ -75,11 +87,12 @@ def next_token_probs(logits, temperature=1.0, top_k=None):
 
     logits:      (B, V)
     temperature: above 0; below 1 it sharpens, above 1 it flattens
-    top_k:       only the top_k largest logits of each row keep a probability; None, or V and more, keeps all
+    top_k:       only the top_k largest logits of each row keep a probability;
+                 None, or V and more, keeps all
     returns:     (B, V)  softmax(logits / temperature), every row in sum one
     """
     if top_k is not None and top_k < logits.shape[-1]:
-        smallest = logits.topk(top_k, dim=-1).values[:, -1:]  # (B, 1), the last that is kept
+        smallest = logits.topk(top_k, dim=-1).values[:, -1:]  # (B, 1), the last kept
         logits = logits.masked_fill(logits < smallest, float("-inf"))
     return torch.softmax(logits / temperature, dim=-1)
 
@@ -91,9 +104,10 @@ def generate(model, idx, max_new_tokens, block_size):
     model:          model(context) -> logits (B, t, V); left in the mode it was in
     idx:            (B, T) integers, how the texts begin
     max_new_tokens: how many tokens each text grows by
-    block_size:     the longest context: no more than the last block_size tokens go to the model
-    returns:        (B, T + max_new_tokens); each token is drawn from the softmax of the logits at the last position,
-                    by torch's global random state
+    block_size:     the longest context: no more than the last block_size tokens
+                    go to the model
+    returns:        (B, T + max_new_tokens); each token is drawn from the softmax of the
+                    logits at the last position, by torch's global random state
     """
     for _ in range(max_new_tokens):
         probs = torch.softmax(model(idx[:, -block_size:])[:, -1], dim=-1)  # (B, V)
@@ -107,11 +121,13 @@ class Block(nn.Module):
     d_model:      width of inputs and outputs
     num_heads:    heads of the attention
     d_ff:         width of the hidden layer of the feed-forward network
-    dropout:      dropout probability: after each sublayer, and inside the feed-forward network
+    dropout:      dropout probability: after each sublayer, and inside the feed-forward
+                  network
     attention:    the class of the attention, so that it may be your own
     feed_forward: the class of the feed-forward network, likewise
 
-    Radford et al. 2019 ("GPT-2"), section 2.3: norms come before the sublayers ("pre-norm").
+    Radford et al. 2019 ("GPT-2"), section 2.3: norms come before the sublayers
+    ("pre-norm").
     """
 
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0, attention=CausalAttention, feed_forward=FeedForward):
@@ -126,7 +142,8 @@ class Block(nn.Module):
         """Attention, then feed-forward; each is asked with a norm of x, and its answer is added to x itself.
 
         x:       (B, T, d_model)
-        mask:    (T, T) bool, True = may attend; None where the attention is one that looks back by itself
+        mask:    (T, T) bool, True = may attend; None where the attention is one that
+                 looks back by itself
         returns: (B, T, d_model)
         """
         h = self.norm1(x)  # (B, T, d_model)
@@ -140,7 +157,8 @@ class LanguageModel(nn.Module):
     vocab_size: V
     num_layers: number of blocks; the other arguments are those of a Block
 
-    Radford et al. 2018 ("GPT"), section 3.1, with pre-norm and sinusoids, so that no table limits the length.
+    Radford et al. 2018 ("GPT"), section 3.1, with pre-norm and sinusoids, so that no
+    table limits the length.
     """
 
     def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0, **parts):
@@ -193,8 +211,9 @@ class WithCache(nn.Module):
 
     model: in eval mode: nothing is dropped out here
 
-    Called as the model is, so that `generate` need not know of it. A context that does not begin with the last one is
-    read from its beginning: another text, or a window that has moved, in which every token has a new position.
+    Called as the model is, so that `generate` need not know of it. A context that does
+    not begin with the last one is read from its beginning: another text, or a window
+    that has moved, in which every token has a new position.
     """
 
     def __init__(self, model):
@@ -207,7 +226,8 @@ class WithCache(nn.Module):
         """Logits of the next token after each new token of a context.
 
         context: (B, T) integers
-        returns: (B, t, V) for the last t tokens, those that are new; its last position is the last of the context
+        returns: (B, t, V) for the last t tokens, those that are new; its last position
+                 is the last of the context
         """
         old = self._known(context)
         x = self.model.embed(context[:, old:], start=old)  # (B, t, d_model)

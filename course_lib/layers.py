@@ -1,19 +1,22 @@
-"""The layers around attention, its connecting wires: layer norm, the feed-forward network, the skip connection.
+"""The wires around attention: layer norm, the feed-forward network, skip connections.
 
-Each keeps the shape of what goes through it, so that they can be joined in any order and stacked to any depth.
+Each keeps the shape of what goes through it, so that they can be joined in any order
+and stacked to any depth.
 """
 
 from torch import nn
 
 
 def layer_norm(x, gamma, beta, eps=1e-5):
-    """Bring every position to mean 0 and variance 1, then let it stretch and shift what it needs.
+    """Bring each position to mean 0 and variance 1, then stretch and shift as learned.
 
     x:       (..., D)  each position is normalised by itself, over its own D numbers
-    gamma:   (D,)      learned gain, one a channel
-    beta:    (D,)      learned offset, one a channel
-    eps:     float     added to the variance, so that a position whose numbers are all equal stays finite
-    returns: (..., D)  (x - mean) / sqrt(var + eps) * gamma + beta; var is the mean squared deviation (divided by D)
+    gamma:   (D,)      learned gain, one per channel
+    beta:    (D,)      learned offset, one per channel
+    eps:     float     added to the variance, so that a position whose numbers are
+                       all equal stays finite
+    returns: (..., D)  (x - mean) / sqrt(var + eps) * gamma + beta;
+                       var is the mean squared deviation (divided by D)
 
     Ba, Kiros and Hinton 2016, arXiv:1607.06450, equations 3 and 4.
     """
@@ -23,13 +26,14 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 
 
 class FeedForward(nn.Module):
-    """Let every position think for itself: out to a wider layer, a nonlinearity, and back.
+    """Let every position think for itself: a wider layer, a nonlinearity, and back.
 
     d_model: width of inputs and outputs
     d_ff:    width of the hidden layer, four times d_model in the paper
     dropout: dropout probability of the hidden numbers
 
-    Vaswani et al. 2017, arXiv:1706.03762, section 3.3, equation 2; dropout inside it as in torch's own layers.
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.3, equation 2;
+    dropout inside it as in torch's own layers.
     """
 
     def __init__(self, d_model, d_ff, dropout=0.0):
@@ -49,7 +53,7 @@ class FeedForward(nn.Module):
 
 
 class SublayerConnection(nn.Module):
-    """Add and norm: carry x around a sublayer, add what the sublayer says, and normalise the sum.
+    """Add and norm: carry x around a sublayer, add what it says, and normalise the sum.
 
     d_model: width
     dropout: dropout probability of the sublayer's output

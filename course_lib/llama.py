@@ -11,10 +11,10 @@ from course_lib.masks import causal_mask
 
 
 def rms_norm(x, gain, eps=1e-5):
-    """Layer norm without the mean and without an offset: only the length of a vector is brought to a fixed size.
+    """Layer norm without mean and offset: it only brings vectors to a fixed length.
 
     x:       (..., D)  each position by itself
-    gain:    (D,)      learned, one a channel
+    gain:    (D,)      learned, one per channel
     eps:     float     added to the mean square, so that a vector of zeros stays one
     returns: (..., D)  x / sqrt(mean of x² + eps) * gain
 
@@ -24,13 +24,17 @@ def rms_norm(x, gain, eps=1e-5):
 
 
 def apply_rope(x, base=10000.0):
-    """Rotary positions: turn each pair of numbers by an angle that grows with the position.
+    """Rotary positions: turn pairs of numbers by an angle that grows with the position.
 
-    The dot product of a query and a key, both turned, then depends on the distance of their positions alone.
+    The dot product of a query and a key, both turned, then depends on the distance of
+    their positions alone.
 
-    x:       (..., T, d)  queries or keys of one head, d even; row t stands at position t
-    base:    float        of the frequencies; the larger, the slower the slowest pair turns
-    returns: (..., T, d)  the pair (x[t, 2i], x[t, 2i+1]) turned by t / base**(2i/d) radians, counter-clockwise
+    x:       (..., T, d)  queries or keys of one head, d even;
+                          row t stands at position t
+    base:    float        of the frequencies; the larger, the slower
+                          the slowest pair turns
+    returns: (..., T, d)  the pair (x[t, 2i], x[t, 2i+1]) turned by t / base**(2i/d)
+                          radians, counter-clockwise
 
     Su et al. 2021, arXiv:2104.09864, equations 15 and 34.
     """
@@ -40,29 +44,37 @@ def apply_rope(x, base=10000.0):
     angle = place[:, None] * frequency  # (T, d/2)
     cos, sin = angle.cos().to(x), angle.sin().to(x)
     even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, d/2)
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)  # (..., T, d)
+    return torch.stack(
+        [even * cos - odd * sin, even * sin + odd * cos], dim=-1
+    ).flatten(-2)  # (..., T, d)
 
 
 def grouped_query_attention(query, key, value):
     """Causal attention where several query heads share one head of keys and values.
 
     query:   (B, H, T, d)
-    key:     (B, G, T, d)  G divides H; query heads 0 to H/G - 1 share key and value head 0, and so on
+    key:     (B, G, T, d)  G divides H; query heads 0 to H/G - 1 share
+                           key and value head 0, and so on
     value:   (B, G, T, d)
-    returns: (B, H, T, d)  softmax(query key^T / sqrt(d)) value in every head; no token sees what comes after it
+    returns: (B, H, T, d)  softmax(query key^T / sqrt(d)) value in every head;
+                           no token sees what comes after it
 
     Ainslie et al. 2023, arXiv:2305.13245, section 2.2.
     """
     share = query.shape[1] // key.shape[1]
-    key, value = key.repeat_interleave(share, dim=1), value.repeat_interleave(share, dim=1)  # (B, H, T, d)
+    key, value = (
+        key.repeat_interleave(share, dim=1),
+        value.repeat_interleave(share, dim=1),
+    )  # (B, H, T, d), both
     scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, H, T, T)
     seen = causal_mask(query.shape[-2]).to(scores.device)
-    weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1)  # (B, H, T, T)
+    # (B, H, T, T), every row sums to one
+    weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1)
     return weights @ value  # (B, H, T, d)
 
 
 class SwiGLU(nn.Module):
-    """A feed-forward network whose nonlinearity is another view of the input: a gate that opens more or less.
+    """A feed-forward network with a gate as nonlinearity: another view of its input.
 
     d_model: width of inputs and outputs
     d_ff:    width of the hidden layer
@@ -80,7 +92,8 @@ class SwiGLU(nn.Module):
         """Two views, one of them the gate of the other; then back.
 
         x:       (..., d_model)
-        returns: (..., d_model)  (silu(x W_gate) * (x W_up)) W_down, where silu(z) = z * sigmoid(z)
+        returns: (..., d_model)  (silu(x W_gate) * (x W_up)) W_down,
+                                 where silu(z) = z * sigmoid(z)
         """
         return self.down(F.silu(self.gate(x)) * self.up(x))  # (..., d_model)
 
@@ -90,7 +103,8 @@ class LlamaBlock(nn.Module):
 
     d_model, d_ff, base:     widths, and the base of the rotary positions
     num_heads, num_kv_heads: heads of queries, and of keys and values
-    parts:                   dict of your own rms_norm, apply_rope, grouped_query_attention, SwiGLU, by name
+    parts:                   dict of your own rms_norm, apply_rope,
+                             grouped_query_attention, SwiGLU, by name
 
     Touvron et al. 2023, arXiv:2302.13971, section 2.2.
     """
@@ -123,9 +137,11 @@ class Llama(nn.Module):
 
     vocab_size, num_layers:                         sizes
     d_model, num_heads, num_kv_heads, d_ff, base:   of every LlamaBlock
-    parts:                                          a learner's own rms_norm, apply_rope, ..., by name
+    parts:                                          a learner's own rms_norm,
+                                                    apply_rope, ..., by name
 
-    Touvron et al. 2023, arXiv:2302.13971, section 2.2; the shared table: Press and Wolf 2017, arXiv:1608.05859.
+    Touvron et al. 2023, arXiv:2302.13971, section 2.2; the shared table: Press and Wolf
+    2017, arXiv:1608.05859.
     """
 
     def __init__(self, vocab_size, d_model, num_heads, num_kv_heads, d_ff, num_layers, base=10000.0, **parts):

@@ -7,12 +7,22 @@ import torch
 from course_lib.display.live import progress_bar
 
 
-def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, progress="training"):
-    """Train a model, one step a batch, and keep the loss of every step.
+def fit(
+    model,
+    loss_of,
+    batches,
+    optimizer,
+    schedule=None,
+    clip=None,
+    seed=0,
+    progress="training",
+):
+    """Train a model, one step per batch, and keep the loss of every step.
 
     model:     an nn.Module; batches are moved to the device of its parameters
     loss_of:   loss_of(model, *batch) -> scalar tensor, smaller is better
-    batches:   an iterable of tuples of tensors, such as shuffled(...); its length, where it has one, is shown
+    batches:   an iterable of tuples of tensors, such as shuffled(...); its length,
+               where it has one, is shown
     optimizer: a torch optimizer over the model's parameters
     schedule:  a torch learning-rate schedule, moved on after every step
     clip:      the largest gradient norm allowed; None leaves gradients as they are
@@ -34,7 +44,7 @@ def fit(model, loss_of, batches, optimizer, schedule=None, clip=None, seed=0, pr
             optimizer.step()
             if schedule is not None:
                 schedule.step()
-            losses.append(loss.detach())  # still on the device: nothing waits for it here
+            losses.append(loss.detach())  # still on the device: nothing waits for it
     return torch.stack(losses).float().cpu()
 
 
@@ -56,9 +66,9 @@ def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
     for epoch in range(epochs):
         train_epoch(model, epoch)
         history.append(accuracy(model, validation))
-        if history[-1] > max(history[:-1], default=-1.0):  # blank: better than all epochs before: keep its weights
+        if history[-1] > max(history[:-1], default=-1.0):  # blank: keep the best so far
             best = copy.deepcopy(model.state_dict())
-    model.load_state_dict(best)  # blank: back to the best weights, and only then the test
+    model.load_state_dict(best)  # blank: back to the best weights; only then the test
     tested = accuracy(model, test)  # blank
     return torch.tensor(history), torch.tensor(tested)
 
@@ -67,19 +77,25 @@ class shuffled:
     """Batches of rows, in a new order every epoch.
 
     tensors:    one or more, with as many rows each
-    batch_size: rows a batch; rows left over at the end of an epoch wait for another epoch
+    batch_size: rows per batch; rows left over at the end of an epoch wait for
+                another epoch
     epochs:     how often every row is offered
     seed:       decides the order
-    yields:     tuples of tensors (batch_size, ...), one a tensor
+    yields:     tuples of tensors (batch_size, ...), one per tensor
     """
 
     def __init__(self, *tensors, batch_size, epochs=1, seed=0):
         rows = len(tensors[0])
         if any(len(t) != rows for t in tensors):
-            raise ValueError(f"every tensor needs as many rows: got {[len(t) for t in tensors]}")
+            lengths = [len(t) for t in tensors]
+            raise ValueError(f"every tensor needs as many rows: got {lengths}")
         if not 1 <= batch_size <= rows:
-            raise ValueError(f"batch_size = {batch_size} has to lie between 1 and the number of rows, {rows}")
-        self.tensors, self.batch_size, self.epochs, self.seed = tensors, batch_size, epochs, seed
+            raise ValueError(
+                f"batch_size = {batch_size} has to lie between 1 "
+                f"and the number of rows, {rows}"
+            )
+        self.tensors, self.batch_size = tensors, batch_size
+        self.epochs, self.seed = epochs, seed
 
     def __len__(self):
         return self.epochs * (len(self.tensors[0]) // self.batch_size)

@@ -15,9 +15,10 @@ class EncoderLayer(nn.Module):
     d_model:   width of inputs and outputs
     num_heads: heads of the self-attention
     d_ff:      width of the hidden layer of the feed-forward network
-    dropout:   dropout probability: after each sublayer, and inside the feed-forward network
+    dropout:   dropout probability: after each sublayer, and in the feed-forward network
 
-    Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Encoder" ("post-norm"), and section 5.4 for dropout.
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Encoder" ("post-norm"),
+    and section 5.4 for dropout.
     """
 
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
@@ -29,25 +30,28 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, mask=None):
-        """Self-attention, then feed-forward; each with skip connection, dropout and layer norm.
+        """Self-attention, then feed-forward; each with skip, dropout and layer norm.
 
         x:       (B, T, d_model)
-        mask:    bool (T, T), (B, T, T) or (B, 1, T); True = may attend; None where all may
+        mask:    bool (T, T), (B, T, T) or (B, 1, T); True = may attend;
+                 None where all may
         returns: (B, T, d_model)
         """
-        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))  # (B, T, d_model)
-        return self.norm2(x + self.dropout(self.ff(x)))  # (B, T, d_model)
+        # Every x is (B, T, d_model)
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, mask)))
+        return self.norm2(x + self.dropout(self.ff(x)))
 
 
 class DecoderLayer(nn.Module):
-    """One block of the decoder: a token looks at what is written, then at the source, then thinks for itself.
+    """One block of the decoder: a token looks back, then at the source, then thinks.
 
     d_model:   width of inputs and outputs
     num_heads: heads of each of the two attentions
     d_ff:      width of the hidden layer of the feed-forward network
-    dropout:   dropout probability: after each sublayer, and inside the feed-forward network
+    dropout:   dropout probability: after each sublayer, and in the feed-forward network
 
-    Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Decoder" ("post-norm"), and section 5.4 for dropout.
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.1, "Decoder" ("post-norm"),
+    and section 5.4 for dropout.
     """
 
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
@@ -61,21 +65,27 @@ class DecoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, memory, tgt_mask=None, memory_mask=None):
-        """Self-attention, cross-attention, feed-forward; each with skip connection, dropout and layer norm.
+        """Self-attention, cross-attention, feed-forward; each with skip, dropout, norm.
 
         x:           (B, Tt, d_model)  what is written
-        memory:      (B, Ts, d_model)  what the encoder made of the source: keys and values of the cross-attention
-        tgt_mask:    bool (Tt, Tt), (B, Tt, Tt) or (B, 1, Tt), for the self-attention; True = may attend
-        memory_mask: bool (Tt, Ts), (B, Tt, Ts) or (B, 1, Ts), for the cross-attention; True = may attend
+        memory:      (B, Ts, d_model)  what the encoder made of the source:
+                                       keys and values of the cross-attention
+        tgt_mask:    bool (Tt, Tt), (B, Tt, Tt) or (B, 1, Tt), for the self-attention;
+                     True = may attend
+        memory_mask: bool (Tt, Ts), (B, Tt, Ts) or (B, 1, Ts), for the cross-attention;
+                     True = may attend
         returns:     (B, Tt, d_model)
         """
-        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, tgt_mask)))  # (B, Tt, d_model)
-        x = self.norm2(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)))  # (B, Tt, d_model)
-        return self.norm3(x + self.dropout(self.ff(x)))  # (B, Tt, d_model)
+        # Every x is (B, Tt, d_model)
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, tgt_mask)))
+        x = self.norm2(
+            x + self.dropout(self.cross_attn(x, memory, memory, memory_mask))
+        )
+        return self.norm3(x + self.dropout(self.ff(x)))
 
 
 class Transformer(nn.Module):
-    """The whole Transformer of 2017: reads a source, and says for each position of a target what should come next.
+    """The whole Transformer of 2017: reads a source and predicts a target step by step.
 
     src_vocab:  number of different source tokens
     tgt_vocab:  number of different target tokens
@@ -86,17 +96,32 @@ class Transformer(nn.Module):
     dropout:    dropout probability
     pad_id:     the token that only fills up, in source and target
 
-    Vaswani et al. 2017, arXiv:1706.03762, figure 1 and section 3; without its weight tying (section 3.4).
+    Vaswani et al. 2017, arXiv:1706.03762, figure 1 and section 3;
+    without its weight tying (section 3.4).
     """
 
-    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout=0.0, pad_id=0):
+    def __init__(
+        self,
+        src_vocab,
+        tgt_vocab,
+        d_model,
+        num_heads,
+        d_ff,
+        num_layers,
+        dropout=0.0,
+        pad_id=0,
+    ):
         super().__init__()
         self.d_model = d_model
         self.pad_id = pad_id
         self.src_embed = nn.Embedding(src_vocab, d_model)
         self.tgt_embed = nn.Embedding(tgt_vocab, d_model)
-        self.encoder = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.encoder = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.out = nn.Linear(d_model, tgt_vocab)
         self.dropout = nn.Dropout(dropout)
 
@@ -105,7 +130,8 @@ class Transformer(nn.Module):
 
         ids:     (B, T) integers
         table:   src_embed or tgt_embed
-        returns: (B, T, d_model)  dropout(table(ids) * sqrt(d_model) + sinusoidal positions), for any length T
+        returns: (B, T, d_model)  dropout(table(ids) * sqrt(d_model)
+                                  + sinusoidal positions), for any length T
         """
         x = table(ids) * self.d_model**0.5  # (B, T, d_model)
         return self.dropout(x + sinusoidal_positions(ids.shape[1], self.d_model).to(x))
@@ -114,11 +140,15 @@ class Transformer(nn.Module):
         """Encode the source, decode the target beside it.
 
         src:     (B, Ts) integers; padding is masked wherever the source is read
-        tgt:     (B, Tt) integers, the decoder's input; a position sees itself and earlier ones that are not padding
+        tgt:     (B, Tt) integers, the decoder's input; a position sees itself
+                 and earlier ones that are not padding
         returns: (B, Tt, tgt_vocab)  logits of the next token at every position
         """
         src_mask = padding_mask_from_ids(src, self.pad_id)  # (B, 1, Ts)
-        tgt_mask = padding_mask_from_ids(tgt, self.pad_id) & causal_mask(tgt.shape[1]).to(tgt.device)  # (B, Tt, Tt)
+        tgt_mask = (
+            padding_mask_from_ids(tgt, self.pad_id)
+            & causal_mask(tgt.shape[1]).to(tgt.device)
+        )  # (B, Tt, Tt)
         memory = self.embed(src, self.src_embed)  # (B, Ts, d_model)
         for layer in self.encoder:
             memory = layer(memory, src_mask)
@@ -129,30 +159,46 @@ class Transformer(nn.Module):
 
 
 class LongTransformer(Transformer):
-    """The same Transformer with the same weights and logits, for long sequences: it keeps no matrix of T times T.
+    """The same Transformer for long sequences: it keeps no matrix of T times T.
 
-    Only positions that may see nothing but padding differ: what stands there has no meaning in either.
+    With the same weights it gives the same logits. Only positions that may see nothing
+    but padding differ: what stands there has no meaning in either.
     """
 
-    def __init__(self, src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout=0.0, pad_id=0):
-        super().__init__(src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout, pad_id)
+    def __init__(
+        self,
+        src_vocab,
+        tgt_vocab,
+        d_model,
+        num_heads,
+        d_ff,
+        num_layers,
+        dropout=0.0,
+        pad_id=0,
+    ):
+        super().__init__(
+            src_vocab, tgt_vocab, d_model, num_heads, d_ff, num_layers, dropout, pad_id
+        )
         for layer in self.decoder:
             layer.self_attn = CausalAttention(d_model, num_heads)
 
     def embed(self, ids, table):
         """As in Transformer; the positions are kept from call to call."""
         x = table(ids) * self.d_model**0.5  # (B, T, d_model)
-        return self.dropout(x + cached_positions(ids.shape[1], self.d_model, x.dtype, x.device))
+        positions = cached_positions(ids.shape[1], self.d_model, x.dtype, x.device)
+        return self.dropout(x + positions)
 
-    # Transformer.forward over again but for its masks: that one is an exercise, which a learner writes in one piece.
+    # Transformer.forward over again but for its masks: that one is an exercise, which a
+    # learner writes in one piece.
     def forward(self, src, tgt):
-        """As in Transformer; the decoder looks back without being told, and is told only what padding is.
+        """As in Transformer; the decoder looks back by itself, masking only padding.
 
         src:     (B, Ts) integers
         tgt:     (B, Tt) integers
         returns: (B, Tt, tgt_vocab)
         """
-        src_mask, tgt_mask = (padding_mask_from_ids(ids, self.pad_id) for ids in (src, tgt))  # (B, 1, Ts), (B, 1, Tt)
+        src_mask = padding_mask_from_ids(src, self.pad_id)  # (B, 1, Ts)
+        tgt_mask = padding_mask_from_ids(tgt, self.pad_id)  # (B, 1, Tt)
         memory = self.embed(src, self.src_embed)  # (B, Ts, d_model)
         for layer in self.encoder:
             memory = layer(memory, src_mask)

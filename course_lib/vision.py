@@ -19,13 +19,15 @@ def patchify(images, p):
     """
     B, C, H, W = images.shape
     if H % p or W % p:
-        raise ValueError(f"pictures of {H} by {W} pixels cannot be cut into patches of {p} by {p}")
+        raise ValueError(
+            f"pictures of {H} by {W} pixels cannot be cut into patches of {p} by {p}"
+        )
     grid = images.reshape(B, C, H // p, p, W // p, p)
     return grid.permute(0, 2, 4, 1, 3, 5).reshape(B, -1, C * p * p)  # (B, N, C*p*p)
 
 
 class PatchEmbedding(nn.Module):
-    """Turn a picture into the tokens of a Transformer: its patches, and one that stands for the whole.
+    """Turn a picture into tokens: its patches, and one that stands for the whole.
 
     image_size:  side of the pictures in pixels
     patch_size:  side of a patch in pixels; it divides image_size
@@ -39,7 +41,10 @@ class PatchEmbedding(nn.Module):
     def __init__(self, image_size, patch_size, in_channels, d_model):
         super().__init__()
         if image_size % patch_size:
-            raise ValueError(f"a picture of {image_size} pixels cannot be cut into patches of {patch_size}")
+            raise ValueError(
+                f"a picture of {image_size} pixels "
+                f"cannot be cut into patches of {patch_size}"
+            )
         self.patch_size = patch_size
         N = (image_size // patch_size) ** 2
         self.proj = nn.Linear(in_channels * patch_size**2, d_model)
@@ -53,20 +58,22 @@ class PatchEmbedding(nn.Module):
         returns: (B, N + 1, d_model)  the class token is at index 0
         """
         tokens = self.proj(patchify(images, self.patch_size))  # (B, N, d_model)
-        cls = self.cls.expand(len(images), -1, -1)  # (B, 1, d_model), the same for every picture
+        cls = self.cls.expand(len(images), -1, -1)  # (B, 1, d_model), the same for all
         return torch.cat([cls, tokens], dim=1) + self.pos  # (B, N + 1, d_model)
 
 
 class ViT(nn.Module):
-    """Classify pictures by an encoder: what the class token has gathered after all layers goes to a linear head.
+    """Classify pictures: an encoder, and a linear head on what the class token read.
 
     image_size, patch_size, in_channels: as in PatchEmbedding
     num_classes:                         number of logits
     d_model, num_heads, d_ff:            of every EncoderLayer
     num_layers:                          number of them
-    dropout:                             dropout probability: after the embedding, and in layers
+    dropout:                             dropout probability: after the embedding,
+                                         and in layers
 
-    Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1, with this course's post-norm layers in place of pre-norm.
+    Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1, with this course's post-norm
+    layers in place of pre-norm.
     """
 
     def __init__(self, image_size, patch_size, in_channels, num_classes,
@@ -74,7 +81,9 @@ class ViT(nn.Module):
         super().__init__()
         self.embed = PatchEmbedding(image_size, patch_size, in_channels, d_model)
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.head = nn.Linear(d_model, num_classes)
 
     def forward(self, images):

@@ -146,6 +146,15 @@ def test_a_lesson_of_the_new_form_fits_88_columns(stem):
         assert max(map(len, cell.source.splitlines())) <= 88, cell.line
 
 
+@pytest.mark.parametrize("stem", STEMS)
+def test_what_a_lesson_shows_of_the_library_fits_88_columns(stem):
+    """The docstring that is the exercise, or a finished answer, which a learner has to scroll sideways to read."""
+    for cell in read_lesson(stem).cells:
+        if cell.answer or cell.given:
+            shown = "\n".join(source_and_stub(*(cell.answer or cell.given), stem))
+            assert [line for line in shown.splitlines() if len(line) > 88] == []
+
+
 @pytest.mark.parametrize("stem", NEW)
 def test_a_lesson_of_the_new_form_says_how_its_minutes_are_spent(stem):
     """A lesson of two hours that calls itself one; a third of them at least is writing."""

@@ -63,7 +63,7 @@ class MiniLM(nn.Module):
 
         ids:     (B, T), T at most 512
         mask:    (B, T) bool, True at real tokens; None where all are
-        returns: (B, T, 384), one vector a token
+        returns: (B, T, 384), one vector per token
         """
         place = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.positions(place) + self.types.weight[0])  # (B, T, 384)
@@ -75,7 +75,8 @@ class MiniLM(nn.Module):
 def load(layer=EncoderLayer):
     """Get MiniLM with its real weights, in eval mode.
 
-    layer:   the class of its layers, with the attributes of lesson 10: self_attn, ff, norm1, norm2
+    layer:   the class of its layers, with the attributes of lesson 10: self_attn, ff,
+             norm1, norm2
     returns: MiniLM
     raises:  course_lib.data.Missing, in one sentence, where the weights cannot be had
     """
@@ -96,7 +97,8 @@ def load(layer=EncoderLayer):
 def reference():
     """What Hugging Face's BERT makes of three sentences with these weights: what MiniLM has to reproduce.
 
-    returns: list of dict: "sentence"; "ids", its tokens; "first" and "last", their vectors (384,) after the last layer
+    returns: list of dict: "sentence"; "ids", its tokens; "first" and "last", their
+             vectors (384,) after the last layer
 
     `python -m course_lib.staff.reference_vectors` made them.
     """
@@ -107,7 +109,8 @@ def reference():
 def load_tokenizer():
     """Get the tokenizer of MiniLM: `encode_batch(texts)` gives pieces of words with `ids` and `attention_mask`.
 
-    returns: tokenizers.Tokenizer, which cuts after 128 tokens and fills up to the longest text
+    returns: tokenizers.Tokenizer, which cuts after 128 tokens and fills up to the
+             longest text
     raises:  course_lib.data.Missing, in one sentence, where it cannot be had
     """
     from tokenizers import Tokenizer
@@ -119,11 +122,13 @@ def load_tokenizer():
 
 
 def mean_pool(hidden, mask):
-    """Make one vector of each text, of length 1: only its direction says what the text is about.
+    """Make one vector of length 1 per text: its direction says what the text is about.
 
-    hidden:  (B, T, D)    one vector a token
-    mask:    (B, T) bool  True at real tokens, which may stand anywhere; each text has at least one
-    returns: (B, D)       the mean over the real tokens of each text, divided by its own Euclidean length
+    hidden:  (B, T, D)    one vector per token
+    mask:    (B, T) bool  True at real tokens, which may stand anywhere;
+                          each text has at least one
+    returns: (B, D)       the mean over the real tokens of each text,
+                          divided by its own Euclidean length
 
     Reimers and Gurevych 2019, arXiv:1908.10084, section 3, "MEAN".
     """
