@@ -32,7 +32,7 @@ def said(capsys, *arguments, **named):
 
 
 @pytest.mark.parametrize(("guess", "says"), [("it grows", "✓"), ("it falls", "small ones"),
-                                             (" It  Stays. ", "keeps it")])
+                                             (" It  Stays. ", "keeps it"), ("it s", "✗ it stays: ")])
 def test_a_guess_among_choices_is_told_its_thought(capsys, guess, says):
     """A wrong guess that is only called wrong."""
     assert says in said(capsys, "What does it do?", CHOICES, guess=guess)
@@ -62,7 +62,8 @@ def test_a_bad_call_is_one_sentence_and_no_exception(capsys, arguments, says):
 
 @pytest.mark.parametrize(("answers", "guess", "says"), [
     (CHOICES, "it flies", "“it flies” is none of the choices: it stays · it grows · it falls."),
-    (NUMBERS, "many", "“many” is no number."), (CHOICES, 3, "none of the choices"), (NUMBERS, [], "no number")])
+    (NUMBERS, "many", "“many” is no number, and the question asks for one."),
+    (CHOICES, "it", "none of the choices"), (CHOICES, "", "none"), (CHOICES, 3, "none"), (NUMBERS, [], "no number")])
 def test_a_guess_that_is_none_is_one_sentence(capsys, answers, guess, says):
     """A slip of the fingers counted as a wrong guess, or stopped the notebook."""
     out = said(capsys, "Which?", answers, guess=guess)

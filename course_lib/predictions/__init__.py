@@ -1,7 +1,7 @@
 """Predictions: a learner commits to a guess before the result is seen, and a wrong one is told its thought."""
 
 from course_lib.predictions import guesses, showing
-from course_lib.predictions.question import QuestionError, known, question
+from course_lib.predictions.question import GuessError, QuestionError, known, question
 
 __all__ = ["predict"]
 
@@ -14,12 +14,14 @@ def predict(text, answers=None, concept=None, *, within=None, guess=None):
              all are numbers. In a lesson the choices alone, or nothing: the course knows the rest
     concept: the id of the concept that it is about, such as "C034"
     within:  how near a number has to be; by default a hundredth of it
-    guess:   your answer, where there are no buttons
+    guess:   your answer, where there are no buttons; the first words of a choice are enough
 
     It never raises: what cannot be asked is said in one sentence.
     """
     try:
         _predict(text, answers, concept, within, guess)
+    except GuessError as error:
+        print(error)
     except QuestionError as error:
         print(f"This question cannot be asked or answered: {error}")
     except Exception as error:  # a notebook goes on without its question
@@ -31,6 +33,7 @@ def _predict(text, answers, concept, within, guess):
 
     def answered(given):
         right, says = of.reply(given)
+        given = given if of.wants_a_number else of.find(given)  # the whole choice
         guesses.keep(of, given, right)
         return showing.as_reply(of, given, right, says)
 

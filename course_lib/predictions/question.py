@@ -12,6 +12,10 @@ class QuestionError(ValueError):
     """A question cannot be asked as it stands; the message is one sentence."""
 
 
+class GuessError(QuestionError):
+    """A guess that is no answer to its question; the message is one sentence."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked, the concept it is about, and {answer: True, or a sentence for whoever gives it}."""
@@ -32,15 +36,18 @@ class Question:
     def find(self, guess):
         """The answer that a guess stands for, or None for a number that nobody foresaw.
 
-        raises: QuestionError where the guess is no choice, or is no number
+        Of a choice, the first words are enough, as long as no other choice begins with them.
+        raises: GuessError where the guess is no choice, or is no number
         """
         if self.wants_a_number:
             number = _number(guess)
             near = [answer for answer in self.answers if abs(number - answer) <= self.room(answer)]
             return min(near, key=lambda answer: abs(number - answer), default=None)
-        found = [answer for answer in self.answers if _plain(answer) == _plain(guess)]
-        if not found:
-            raise QuestionError(f"“{guess}” is none of the choices: {' · '.join(self.answers)}.")
+        meant = _plain(guess)
+        found = ([answer for answer in self.answers if _plain(answer) == meant]
+                 or [answer for answer in self.answers if meant and _plain(answer).startswith(meant)])
+        if len(found) != 1:
+            raise GuessError(f"“{guess}” is none of the choices: {' · '.join(self.answers)}.")
         return found[0]
 
     def reply(self, guess):
@@ -121,7 +128,7 @@ def _number(guess):
     try:
         return float(str(guess).replace(",", ""))
     except ValueError:
-        raise QuestionError(f"“{guess}” is no number.") from None
+        raise GuessError(f"“{guess}” is no number, and the question asks for one.") from None
 
 
 def _plain(words):
