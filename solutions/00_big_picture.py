@@ -49,10 +49,11 @@ from course_lib.display.drawings import draw_transformer
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)
 plots.show(figure, "Block diagram. Left, the encoder: the French words go through embedding and position, then six "
-                   "times through self-attention, add and norm, feed-forward, add and norm. The result, called memory, "
-                   "goes to the decoder, on the right: the English words so far go through embedding and position, and "
-                   "six times through masked self-attention, cross-attention to the memory, and feed-forward, each "
-                   "followed by add and norm. Linear and softmax give the next word. Each box bears a lesson number.")
+                   "times through self-attention, add and norm, feed-forward, add and norm. What leaves the last of the "
+                   "six, called memory, goes to all six layers of the decoder, on the right: the English words so far "
+                   "go through embedding and position, and six times through masked self-attention, cross-attention "
+                   "to the memory, and feed-forward, each followed by add and norm. Linear and softmax give the next "
+                   "word. All boxes but embedding and linear bear a lesson number.")
 
 # %% [markdown]
 # Eight kinds of box; a ninth, masked self-attention, is met by English words only. From the bottom to the top:
@@ -61,12 +62,13 @@ plots.show(figure, "Block diagram. Left, the encoder: the French words go throug
 # - The **encoder** reads. In *self-attention* each word takes in what it needs from the other words. *Feed-forward*
 #   then works on each word alone. The road around each of them lets the old vector through; *add & norm* joins the
 #   two.
-# - What the encoder has read is called **memory**: one vector for each French word.
-# - The **decoder** writes. It looks back at its own words (*masked*: it must not see the future), and at the memory
-#   (*cross-attention*).
+# - What leaves the **last** encoder layer is called **memory**: one vector for each French word.
+# - The **decoder** writes. Each of its layers looks back at the words written so far (*masked*: it must not see the
+#   future), and at the one memory (*cross-attention*).
 # - **Linear** and **softmax** turn the last vector into one probability for each word of the vocabulary.
 #
-# The black labels say in which lesson you build the part.
+# The black labels say in which lesson you build a part. What has none comes from PyTorch: the embedding is a table,
+# and the linear layer a matrix product.
 
 # %% [markdown]
 # ## Run a whole one
@@ -85,7 +87,7 @@ source_ids, target_ids
 # %% [markdown]
 # `<sos>` means *start of sentence*: it gives the decoder something to begin with.
 #
-# Now the machine, small and untrained: vectors of 32 numbers instead of 512, two layers a side instead of six. The
+# Now the machine, small and untrained: vectors of 32 numbers instead of 512, two layers on each side instead of six. The
 # stacks begin after the embedding and end before the last linear layer, so we add those. For the positions we take
 # random numbers; lesson 09 finds better ones.
 
@@ -102,7 +104,7 @@ print(f"{sum(p.numel() for p in machine.parameters()):,} numbers to train in the
 
 # %% [markdown]
 # **Predict** four shapes: the source after the embedding, the memory, the decoder's output, and the probabilities.
-# There are 1 sentence, 5 French words, 4 English words, 32 numbers a vector, and 11 words in the vocabulary.
+# There are 1 sentence, 5 French words, 4 English words, 32 numbers in a vector, and 11 words in the vocabulary.
 
 # %%
 source = embedding(source_ids) + positions[:5]  # (B, Ts, D)
@@ -115,16 +117,19 @@ for name, tensor in stations.items():
     print(f"{name:14}{tuple(tensor.shape)}")
 
 # %%
+layer_by_layer = target
+for layer in machine.decoder.layers:
+    layer_by_layer = layer(layer_by_layer, memory, tgt_mask=mask)  # the same memory for each of them
 memory_is_as_long_as_the_source = memory.shape == source.shape
-output_is_as_long_as_the_target = output.shape == target.shape
+every_decoder_layer_reads_the_one_memory = torch.allclose(machine.decoder.norm(layer_by_layer), output, atol=1e-6)
 the_two_stacks_are_the_whole = torch.allclose(machine(source, target, tgt_mask=mask), output)
 assert memory_is_as_long_as_the_source
-assert output_is_as_long_as_the_target
+assert every_decoder_layer_reads_the_one_memory
 assert the_two_stacks_are_the_whole
 the_two_stacks_are_the_whole
 
 # %% [markdown]
-# A table with one row a word goes in, and a table of the **same shape** comes out. That is why layers can be stacked.
+# A table with one row per word goes in, and a table of the **same shape** comes out. That is why layers can be stacked.
 #
 # The last row of probabilities is the machine's guess at the word after *Africa*. **Predict:** will it say *in*?
 
@@ -207,7 +212,7 @@ older_parts(machine)
 
 # %%
 with torch.device("meta"):  # shapes without memory: nothing is filled with numbers
-    full_size = torch.nn.Transformer(512, nhead=8, dim_feedforward=2048, batch_first=True)  # 6 layers a side
+    full_size = torch.nn.Transformer(512, nhead=8, dim_feedforward=2048, batch_first=True)  # 6 layers on each side
 numbers = {"attention": 0, "feed-forward": 0, "norm": 0}
 for name, parameter in full_size.named_parameters():
     part = "attention" if "attn" in name else "feed-forward" if "linear" in name else "norm"
@@ -445,10 +450,10 @@ tuple(all_at_once.shape)
 
 # %% [markdown]
 # Put words in place of lights. Each word has a row of weights, which says how much it takes from each word, and gets
-# a mixture of all of them. **Every attention layer ends in this line.** How the weights are found is what the next
+# a mixture of all of them. **Every attention layer has this line in it.** How the weights are found is what the next
 # lessons are about.
 #
-# Does PyTorch's own layer end like this? It hands out its weights, so we can see. (It multiplies the words by one
+# Does PyTorch's own layer mix like this? It hands out its weights, so we can see. (It multiplies the words by one
 # matrix before they are mixed and by another one after. Lesson 05 says why.)
 
 # %%
@@ -457,9 +462,9 @@ words = torch.randn(1, 6, 8)  # (B, T, D)
 out, weights = torchs(words, words, words)  # (B, T, D), (B, T, T)
 values = words[0] @ torchs.in_proj_weight[16:].T  # (T, D), the matrix before
 mixed = torch.stack([mix(row, values) for row in weights[0]])  # (T, D), your own function
-torchs_attention_ends_in_your_line = torch.allclose(torchs.out_proj(mixed), out[0], atol=1e-5)
-assert torchs_attention_ends_in_your_line
-torchs_attention_ends_in_your_line
+torchs_attention_mixes_with_your_line = torch.allclose(torchs.out_proj(mixed), out[0], atol=1e-5)
+assert torchs_attention_mixes_with_your_line
+torchs_attention_mixes_with_your_line
 
 # %% [markdown] name="operations"
 # ## What does it compute all day?
@@ -627,13 +632,13 @@ progress()
 # %% [markdown]
 # ## Summary
 #
-# - The encoder reads the source into a memory, one vector a word. The decoder writes, looking back at its own words
-#   and at the memory.
-# - A table with one row a word goes into each layer, and a table of the same shape comes out.
+# - The encoder reads the source into a memory, one vector per word. The decoder writes, looking back at its own words
+#   and, in every layer, at the memory.
+# - A table with one row per word goes into each layer, and a table of the same shape comes out.
 # - Attention is the only part that connects words: no recurrence, no convolution. More than half of the trained
 #   numbers are elsewhere.
 # - Nearly all operations are matrix products. The few that are not keep the layers from collapsing into one.
-# - A weighted sum is a row of weights times a matrix. Every attention layer ends in it.
+# - A weighted sum is a row of weights times a matrix. Every attention layer has it inside.
 #
 # **Think about it.** The encoder works on all French words at once. When the machine translates, the decoder writes
 # one English word after another. In training it does *not* have to wait, although it is the same machine. What does

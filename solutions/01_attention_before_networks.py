@@ -114,8 +114,9 @@ print(f"ears: {share_of_the_ears:.1%} of the picture; windows: {windows}")
 #   (*Some experiments on the recognition of speech, with one and with two ears*, JASA 25, 1953).
 # - Alfred Yarbus recorded where an eye rested on a painting. The same viewer looked at other places when asked how old
 #   the people were than when asked how rich (*Eye Movements and Vision*, 1967). That was one viewer and one painting;
-#   [Greene and colleagues 2012](https://pmc.ncbi.nlm.nih.gov/articles/PMC3526937) could not guess the question from
-#   such traces.
+#   [Greene and colleagues 2012](https://pmc.ncbi.nlm.nih.gov/articles/PMC3526937) recorded more of both and could not
+#   guess the question from such traces. [Borji and Itti 2014](https://doi.org/10.1167/14.3.29) took the same data with
+#   another method, and guessed right 34 times of a hundred, where chance is 25. The effect is there, and it is small.
 #
 # What is shared with the attention of this course is no more than the idea: **not everything counts the same, and what
 # counts depends on what is wanted.** The rest is arithmetic.
@@ -171,7 +172,7 @@ assert nothing_is_washed_out
 # But the winners differ, so **each channel needs weights of its own**.
 
 # %%
-hard_weights = torch.nn.functional.one_hot(winner, num_classes=5).T.float()  # (N, D), one column a channel
+hard_weights = torch.nn.functional.one_hot(winner, num_classes=5).T.float()  # (N, D), one column per channel
 mixed = torch.cat([weighted_sum(hard_weights[:, d], x[:, d : d + 1]) for d in range(4)])  # (D,)
 max_pooling_is_a_weighted_sum = torch.equal(mixed, largest)
 assert max_pooling_is_a_weighted_sum
@@ -200,7 +201,7 @@ print("mean:", [round(value, 2) for value in changed.mean(dim=0).tolist()])
 #
 # The mean weighs evenly, the maximum weighs all or nothing. What lies between?
 #
-# Take one channel with two numbers, 0 and 1. Larger numbers shall get larger weights. So multiply each number by some
+# Take one channel with two numbers, 0 and 1. Larger numbers should get larger weights. So multiply each number by some
 # β ≥ 0, take the exponential, which is always positive, and divide by the sum. That is a **softmax** of β times the
 # numbers.
 #
@@ -227,7 +228,7 @@ assert the_powers_are_one_and_nine
 
 # %% [markdown]
 # The larger number leaves the smaller one further behind. β is called the **inverse temperature**: the colder, the
-# sharper.
+# sharper the weights.
 
 # %% [markdown]
 # ### Exercise 1: `soft_max_pool`
@@ -239,7 +240,7 @@ assert the_powers_are_one_and_nine
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# The weights of one channel sum to one. In a table (N, D), with one column a channel, along which axis must you add
+# The weights of one channel sum to one. In a table (N, D), with one column per channel, along which axis must you add
 # to get D ones?
 #
 # </details>
@@ -286,16 +287,35 @@ for beta in (0.0, 1.0, 30.0):
     print(f"β = {beta:4.0f}:", [round(value, 2) for value in pool(x, beta).tolist()])
 
 # %%
-arrived = (curves > 0.99 * largest).float().argmax(dim=0)  # (D,): the first β that gives 99 % of the maximum
-first_to_last = [features[d] for d in arrived.argsort().tolist()]
-wet_is_last = first_to_last == ["built", "light", "alive", "wet"]
+def arrival(table):
+    """For each channel the first β, in steps of 0.01, that gives 99 % of its maximum."""
+    steps = [step / 100 for step in range(600)]
+    there = torch.stack([pool(table, beta) for beta in steps]) > 0.99 * table.max(dim=0).values  # (600, D)
+    return [steps[first] for first in there.float().argmax(dim=0).tolist()]
+
+
+arrived = dict(zip(features, arrival(x), strict=True))
+wet_is_last = sorted(arrived, key=arrived.get) == ["built", "light", "alive", "wet"]
 assert wet_is_last
-second = x.sort(dim=0, descending=True).values[1]  # (D,)
-{feature: f"{(largest - second)[features.index(feature)]:.0f} before the second" for feature in first_to_last}
+arrived
 
 # %% [markdown]
-# What counts is the **gap** between first and second, times β. *Wet* is behind *alive* because two regions share its
-# second place, and because its maximum is smaller.
+# What counts most is the **gap** between first and second: 3 for *built*, 2 for *light*, 1 for *alive* and *wet*. Then
+# why is *wet* behind *alive*? Two suspects: two regions share its second place, and its maximum is smaller. Take one
+# away, then the other, then both.
+
+# %%
+wets = {"wet": [1, 1, 2, 0, 0], "second place not shared": [0, 1, 2, 0, 0], "maximum of 3": [2, 2, 3, 0, 0],
+        "both": [0, 2, 3, 0, 0]}
+by_change = dict(zip(wets, arrival(torch.tensor(list(wets.values())).float().T), strict=True))
+each_alone_makes_it_later = all(arrived["alive"] < by_change[name] < by_change["wet"] for name in list(wets)[1:3])
+both_together_explain_it = by_change["both"] == arrived["alive"]
+assert each_alone_makes_it_later
+assert both_together_explain_it
+by_change
+
+# %% [markdown]
+# Each of them costs some of the way, and without both *wet* arrives with *alive*.
 #
 # So max-pooling is the end of a road, reached as β goes to infinity. On paper it is never quite reached. In the
 # computer it is, once the other weights are too small to change the sum.
@@ -337,7 +357,7 @@ print("rows sum to", x.sum(dim=1).tolist(), " the maximum sums to", largest.sum(
 
 # %% [markdown]
 # All mixtures of some points fill the space between them: their **convex hull**. Here it is for two of the four
-# features, with 3,000 random mixtures. The line is the way of your `pool` as β grows.
+# features, with 3,000 random mixtures. The line traces your `pool` as β grows.
 
 # %%
 spread = 3 * torch.randn(3000, 5, generator=torch.Generator().manual_seed(0))
@@ -674,12 +694,12 @@ print(f"weight of the river: {clear_weights[river]:.2f} on a clear day, {fog_wei
 # the same for the fruit and for the day. *see* is done with the eyes or with the mind. And *it* means nothing by
 # itself.
 #
-# Here are all three, each in two sentences, with two features a word. For every sentence, **you** are the attention:
+# Here are all three, each in two sentences, with two features per word. For every sentence, **you** are the attention:
 # which other word tells what is meant? Compare with the third column.
 
 # %%
 cat, house = x[4, 2:].tolist(), x[3, 2:].tolist()  # (alive, built), as in the picture
-static = {"date": [1.0, 1], "see": [1.0, 1], "it": [0.0, 0]}  # one row a word, whatever the sentence
+static = {"date": [1.0, 1], "see": [1.0, 1], "it": [0.0, 0]}  # one row per word, whatever the sentence
 senses = {"date": ["fruit", "calendar"], "see": ["eyes", "mind"], "it": ["alive", "built"]}
 sentences = [("date", "The date was sweet.", "sweet", [2.0, 0]),
              ("date", "The date of the meeting was moved.", "meeting", [0.0, 2]),
@@ -716,7 +736,7 @@ for i, (axis, word) in enumerate(zip(axes, static, strict=True)):
         axis.annotate(f"with “{tells}”", end, (0, 6 if end[1] > end[0] else -14), textcoords="offset points",
                       ha="center")
     axis.set(xlabel=senses[word][0], ylabel=senses[word][1], xlim=(-0.9, 2.3), ylim=(-0.5, 2.1), title=word)
-plots.show(figure, "Three planes, one a word. Each has one static point and two arrows from it. Date goes towards "
+plots.show(figure, "Three planes, one per word. Each has one static point and two arrows from it. Date goes towards "
                    "fruit with 'sweet' and towards calendar with 'meeting'. See goes to eyes with 'bird' and to mind "
                    "with 'point'. It starts at zero and goes to alive with 'cat', to built with 'house'.")
 

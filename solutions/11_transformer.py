@@ -400,7 +400,7 @@ figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)
 plots.show(figure, "The Transformer. Left, the encoder layer with two sublayers; right, the decoder layer with masked "
                    "self-attention, cross-attention that reads the encoder's end, and feed-forward; above it, linear "
-                   "and softmax. Each box carries the number of its lesson.")
+                   "and softmax. Each box that a lesson builds carries the number of that lesson.")
 
 # %% [markdown]
 # ### Exercise 5: `Transformer`

@@ -22,7 +22,7 @@ KEY = (("attention: words look at words", ATTENTION), ("feed-forward: each word 
 
 
 def draw_transformer(axes):
-    """Draw the machine from the words that go in to the word that comes out, with a lesson number on each part."""
+    """Draw the machine from the words that go in to the word that comes out, with a lesson number on what a lesson builds."""
     axes.set(xlim=(0, 24.2), ylim=(-1, 20.3), aspect="equal")
     axes.axis("off")
     for x, parts, name, lesson in ((LEFT, ENCODER, "encoder layer", "10"), (RIGHT, DECODER, "decoder layer", "11")):
@@ -46,7 +46,7 @@ def _words_in(axes, x):
     sentence = "Jane visite l'Afrique\nen septembre" if x == LEFT else "<sos> Jane visits\nAfrica"
     axes.text(x, -0.4, sentence, ha="center", va="center", fontsize=11, style="italic", color=INK)
     _arrow(axes, (x, 0.2), (x, 0.85))
-    _box(axes, x, 1.35, "embedding", "10", EDGE)
+    _box(axes, x, 1.35, "embedding", "", EDGE)
     _box(axes, x + side * 3.9, 2.8, "position", "09", EDGE, wide=3.4)
     _arrow(axes, (x + side * 2.2, 2.8), (x + side * 0.35, 2.8))
     _arrow(axes, (x, 1.35 + HIGH / 2), (x, 2.45))
@@ -56,19 +56,20 @@ def _words_in(axes, x):
 
 
 def _memory(axes):
-    """What the encoder has read goes to the cross-attention of every decoder layer."""
+    """What leaves the last encoder layer goes to the cross-attention of every decoder layer."""
     top, y, turn = ENCODER[-1][0] + HIGH / 2, DECODER[2][0], (LEFT + RIGHT) / 2
     _arrow(axes, (LEFT, top), (LEFT, top + 1.3), (turn, top + 1.3), (turn, y), (RIGHT - WIDE / 2, y))
-    axes.text(LEFT + 0.2, top + 1.6, "memory: keys and values", fontsize=10, color=INK)
+    says = "memory: from the last layer,\nas keys and values,\nto all 6 layers of the decoder"
+    axes.text(LEFT + 0.2, top + 1.5, says, fontsize=10, color=INK)
     axes.text(RIGHT - 0.25, y - 0.78, "queries", ha="right", fontsize=10, color=INK, va="center")
 
 
 def _words_out(axes):
     """From the decoder's vectors to one probability for each word of the vocabulary."""
     _arrow(axes, (RIGHT, 14.1 + HIGH / 2), (RIGHT, 16.75 - HIGH / 2))
-    _box(axes, RIGHT, 16.75, "linear", "11", EDGE)
+    _box(axes, RIGHT, 16.75, "linear", "", EDGE)
     _arrow(axes, (RIGHT, 16.75 + HIGH / 2), (RIGHT, 18.25 - HIGH / 2))
-    _box(axes, RIGHT, 18.25, "softmax", "11", EDGE)
+    _box(axes, RIGHT, 18.25, "softmax", "04", EDGE)
     _arrow(axes, (RIGHT, 18.25 + HIGH / 2), (RIGHT, 19.45))
     axes.text(RIGHT, 19.9, "the next word: in", ha="center", va="center", fontsize=11, style="italic", color=INK)
 
@@ -79,8 +80,8 @@ def _key(axes):
         y = 18.6 - 0.95 * row
         axes.add_patch(_rounded(0.4, y - 0.3, 0.9, 0.6, 0.12, facecolor=colour, edgecolor=INK))
         axes.text(1.7, y, text, va="center", fontsize=10.5, color=INK)
-    _badge(axes, 1.3, 14.8, "08")
-    axes.text(1.7, 14.8, "the lesson that builds this part", va="center", fontsize=10.5, color=INK)
+    _badge(axes, 1.3, 14.65, "08")
+    axes.text(1.7, 14.65, "the lesson that builds this part;\nno number: PyTorch's own", va="center", fontsize=10.5, color=INK)
 
 
 def _ground(axes, x, top, name, lesson):
@@ -95,10 +96,11 @@ def _ground(axes, x, top, name, lesson):
 
 
 def _box(axes, x, y, text, badge, colour, wide=WIDE):
-    """One part of the machine, with the number of the lesson that builds it."""
+    """One part of the machine, with the number of the lesson that builds it; PyTorch's own parts have none."""
     axes.add_patch(_rounded(x - wide / 2, y - HIGH / 2, wide, HIGH, 0.18, facecolor=colour, edgecolor=INK, zorder=2))
     axes.text(x - wide / 2 + 0.3, y, text, va="center", fontsize=11, color=INK, zorder=3)
-    _badge(axes, x + wide / 2 - 0.3, y, badge)
+    if badge:
+        _badge(axes, x + wide / 2 - 0.3, y, badge)
 
 
 def _badge(axes, x, y, text, align="right"):
