@@ -10,7 +10,6 @@
 # - predict what order, distance and length do to the result, and what happens if you never stop.
 
 # %%
-import inspect
 import math
 from itertools import permutations
 
@@ -27,24 +26,24 @@ torch.set_num_threads(1)
 #
 # *The train left the station on time.*
 #
-# A radio station? A space station? You did not hesitate: there is a **train** in the sentence. Can a formula that
+# A railway station or a radio station? You did not hesitate: there is a **train** in the sentence. Can a formula that
 # has never been trained on anything do the same?
 #
 # First, words need numbers. We invent them: four features, and for each word how much of each it has.
-# "the" says nothing about any of them, so it gets zeros. "on" may be about a place or about a time: it gets both.
+# "the" says nothing about any of them, so it gets zeros. "station" may be either: as much *rail* as *radio*.
 
 # %%
-features = ["rail", "place", "motion", "time"]
-vector = {"the": [0.0, 0, 0, 0], "train": [2.0, 0, 1, 0], "left": [0.0, 1, 2, 0],
-          "station": [1.0, 1, 0, 0], "on": [0.0, 1, 0, 1], "time": [0.0, 0, 0, 2]}
+features = ["rail", "radio", "motion", "time"]
+vector = {"the": [0.0, 0, 0, 0], "train": [2.0, 0, 1, 0], "left": [0.0, 0, 2, 0],
+          "station": [1.0, 1, 0, 0], "on": [0.0, 0, 0, 1], "time": [0.0, 0, 0, 2]}
 words = "The train left the station on time".split()
 x = torch.tensor([vector[word.lower()] for word in words])  # (T, D) = (7, 4)
 train, left, station = x[1], x[2], x[4]  # (D,) each
 figure, axes = plt.subplots(figsize=(3, 3.6))
 plots.heat_map(axes, x, words, features, title="x, as we made it")
 axes.set(xlabel="feature", ylabel="word")
-plots.show(figure, "Seven words, four features each. Train: rail 2, motion 1. Left: place 1, motion 2. "
-                   "Station: rail 1, place 1. On: place 1, time 1. Time: time 2. Both words 'the': all zero.")
+plots.show(figure, "Seven words, four features each. Train: rail 2, motion 1. Left: motion 2. Station: rail 1, radio 1. "
+                   "On: time 1. Time: time 2. Both words 'the': all zero.")
 
 # %% [markdown]
 # ### One score
@@ -81,7 +80,7 @@ named(scores)
 # ### From scores to weights
 #
 # Weights have to be positive, and their sum has to be one. Softmax does both: take the exponential of every score,
-# then divide by the sum. On paper three numbers are enough: e⁰ = 1, e¹ ≈ 2.7, e² ≈ 7.4.
+# then divide by the sum. On paper two numbers are enough: e⁰ = 1 and e² ≈ 7.4.
 
 # %%
 exponentials = torch.exp(scores)  # (T,)
@@ -96,20 +95,22 @@ print("weights:     ", named(weights))
 #
 # Every word gives as much of its vector as its weight says. All gifts together are the new "station".
 #
-# **Predict:** of its four numbers, *rail* 1, *place* 1, *motion* 0, *time* 0, which one will change most?
+# **Predict:** *rail* and *radio* stand at 1 : 1 in the old one. And in the new one?
 
 # %%
 new_station = weights @ x  # (D,)
-rail_on_paper = 2 * 7.4 / 23.2 + 1 * 7.4 / 23.2  # from "train" and from "station"; all others have no rail
-paper_agrees = abs(rail_on_paper - new_station[0].item()) < 0.01
-motion_changes_most = (new_station - station).abs().argmax().item() == features.index("motion")
+rail_on_paper = 2 * 7.4 / 19.8 + 1 * 7.4 / 19.8  # from "train" and from "station"; all others have no rail
+radio_on_paper = 1 * 7.4 / 19.8  # from "station" alone
+paper_agrees = torch.allclose(new_station[:2], torch.tensor([rail_on_paper, radio_on_paper]), atol=0.01)
+it_is_three_to_one = abs(new_station[0] / new_station[1] - 3).item() < 1e-5
 assert paper_agrees
-assert motion_changes_most
+assert it_is_three_to_one
 {feature: round(value, 2) for feature, value in zip(features, new_station.tolist(), strict=True)}
 
 # %% [markdown]
-# "station" has begun to move: the motion comes from "train" and "left". Does its vector now point more towards "train"?
-# The cosine of the angle between them tells: 1 is the same direction, 0 a right angle.
+# Three to one for the railway. Does the vector now point more towards "train"? The cosine of the angle between them
+# tells: 1 is the same direction, 0 a right angle. To draw the angle as it is, split each vector in two: the part along
+# "train", and what is left, at a right angle to it.
 
 # %%
 before, after = torch.cosine_similarity(torch.stack([station, new_station]), train).tolist()
@@ -117,12 +118,31 @@ station_leans_to_train = after > before + 0.2
 assert station_leans_to_train
 figure, axis = plt.subplots(figsize=(4.4, 2.8))
 for name, v in {"train": train, "station, before": station, "station, after": new_station}.items():
-    axis.annotate("", xy=(v[0], v[2]), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2})
-    axis.text(v[0], v[2] + 0.05, name, ha="right")
-axis.set(xlim=(0, 2.2), ylim=(-0.1, 1.2), xlabel="rail", ylabel="motion")
-plots.show(figure, "Arrows in the plane of rail and motion. Station lay along the rail axis. Its new arrow has about "
-                   "the same rail but rises to motion 0.55, close to the direction of train.")
+    along = v @ train / train.norm()
+    tip = along.item(), (v - along * train / train.norm()).norm().item()
+    axis.annotate("", xy=tip, xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2, "shrinkA": 0, "shrinkB": 0})
+    axis.text(tip[0], tip[1] + 0.05, name, ha="right" if name == "train" else "left")
+axis.set(xlim=(0, 2.4), ylim=(-0.1, 1.3), aspect="equal", xlabel="part along train", ylabel="what is left")
+plots.show(figure, "Three arrows from zero; to the right the part along train, upwards what is left. Train lies on the "
+                   "axis, 2.24 long. Station, before, rises steeply: 0.89 to the right, 1.10 up. Station, after, has "
+                   "turned towards train: 1.21 to the right, 0.41 up.")
 print(f"cosine with train: {before:.2f} before, {after:.2f} after")
+
+# %% [markdown]
+# Is it the formula that likes railways? Put a *song* in the place of the train, with *radio* 2. "station" keeps its old
+# vector. **Predict** its new one.
+
+# %%
+song = x.clone()
+song[1] = torch.tensor([0.0, 2, 0, 0])  # The song left the station on time
+on_the_air = torch.softmax(song @ station, dim=0) @ song  # (D,)
+now_it_is_one_to_three = abs(on_the_air[1] / on_the_air[0] - 3).item() < 1e-5
+assert now_it_is_one_to_three
+{feature: round(value, 2) for feature, value in zip(features, on_the_air.tolist(), strict=True)}
+
+# %% [markdown]
+# The company decides. That a train has to do with rails, and a song with the radio, we wrote into the numbers; the
+# formula brought it to "station".
 
 # %% [markdown] name="every-word"
 # ## Now every word asks
@@ -137,14 +157,14 @@ print("x:", tuple(x.shape), " weights:", tuple(all_weights.shape), " new sequenc
 
 # %% [markdown]
 # All weights in one picture: each **row** is one word that asks, and sums to one.
-# **Predict:** "station" gives "train" a weight of 0.32. How much does "train" give back?
+# **Predict:** "station" gives "train" a weight of 0.37. How much does "train" give back?
 
 # %%
 figure, axes = plt.subplots(figsize=(4.6, 4.4))
 plots.heat_map(axes, all_weights, words, words, title="weights")
 axes.set(xlabel="is asked", ylabel="asks")
-plots.show(figure, "Weights, 7 by 7. Train, left and time give themselves 0.8 to 0.9. Station gives 0.32 to train and "
-                   "0.32 to itself, on gives 0.32 to time and 0.32 to itself. Both words 'the' give each word 0.14.")
+plots.show(figure, "Weights, 7 by 7. Train, left and time give themselves 0.8 to 0.9. Station gives 0.37 to train and "
+                   "0.37 to itself, on gives 0.49 to time and 0.18 to itself. Both words 'the' give each word 0.14.")
 
 # %%
 scores = x @ x.T  # (T, T)
@@ -162,7 +182,7 @@ print(f"train to station: score {scores[1, 4]:.0f}, weight {all_weights[1, 4]:.2
 # higher score for itself.
 
 # %% [markdown] name="formula"
-# ## The same in signs
+# ## The same in symbols
 #
 # Call the vectors v₁ … v_T. The word q asks, the word k is asked.
 #
@@ -219,21 +239,21 @@ attend = check(reweight).verified
 
 # %% [markdown]
 # From here on `attend` is your own function as soon as the card says *right*. Compare it with the loop, and look at
-# the new sequence. **Predict:** "on" had as much *place* as *time*. Which of the two wins?
+# the new sequence. **Predict:** which word does "on" look at most, and what becomes of its *time*, which was 1?
 
 # %%
 y = attend(x)  # (T, D)
 one_call_does_what_the_loop_did = torch.allclose(y, new_vectors, atol=1e-6)
-on_is_now_about_time = (y[5, 3] > y[5, 1] + 0.3).item()
+on_has_gained_time = (y[5, 3] > x[5, 3] + 0.1).item()
 the_has_become_the_average = torch.allclose(y[0], x.mean(dim=0))
 assert one_call_does_what_the_loop_did
-assert on_is_now_about_time
+assert on_has_gained_time
 assert the_has_become_the_average
 figure, axes = plt.subplots(figsize=(3, 3.6))
 plots.heat_map(axes, y, words, features, title="y = attend(x)")
 axes.set(xlabel="feature", ylabel="word")
-plots.show(figure, "The new sequence. Both words 'the' hold 0.43 of every feature. Station: rail 0.95, place 0.55, "
-                   "motion 0.55, time 0.20. On: rail 0.20, place 0.55, motion 0.28, time 0.95. "
+plots.show(figure, "The new sequence. Both words 'the' hold 0.43 of rail, motion and time, and 0.14 of radio. Station: "
+                   "rail 1.12, radio 0.37, motion 0.47, time 0.15. On: rail 0.20, radio 0.07, motion 0.20, time 1.16. "
                    "Train, left and time have changed less.")
 
 # %% [markdown]
@@ -267,12 +287,12 @@ print(f"dot product {score:.0f}: {of_dot} operations. Cosine {likeness:.2f}: {of
 
 # %% [markdown]
 # For one pair, three times the work. But a sentence has T² pairs and only T lengths: bring every vector to length
-# one *first*, which takes 3D + 1 operations a word, and dot products do the rest.
-# **Predict:** how much dearer is the cosine then, for 1,000 words of width 64?
+# one *first*, which takes 3D + 1 operations per word, and dot products do the rest.
+# **Predict:** how much more expensive is the cosine then, for 1,000 words of width 64?
 
 # %%
 def extra_for_the_cosine(T, D):
-    return T * (3 * D + 1) / (T * T * 2 * D)  # lengths once a word, dot products for every pair
+    return T * (3 * D + 1) / (T * T * 2 * D)  # lengths once per word, dot products for every pair
 
 
 short, long = extra_for_the_cosine(7, 4), extra_for_the_cosine(1000, 64)
@@ -285,22 +305,23 @@ print(f"7 words of width 4: {short:.0%} more; 1,000 words of width 64: {long:.2%
 # %% [markdown]
 # So "the dot product is cheaper" is true for a pair and hardly matters for a long text. What does matter is
 # that it does **something else**. Let somebody shout: "LEFT" is "left", times four.
-# **Predict:** which score of "station" grows, the dot product, the cosine or both?
+# "train" shares something with "station" and with "left". **Predict:** which of its scores grows with the shout, the dot
+# product, the cosine or both?
 
 # %%
-shout = torch.stack([train, left, 4 * left])  # (3, D)
-dots = (shout @ station).tolist()
-cosines = torch.cosine_similarity(shout, station).tolist()
+shout = torch.stack([station, left, 4 * left])  # (3, D)
+dots = (shout @ train).tolist()
+cosines = torch.cosine_similarity(shout, train).tolist()
 the_dot_product_prefers_the_shout = dots[2] == 4 * dots[1] > dots[0]
 the_cosine_does_not_hear_it = abs(cosines[2] - cosines[1]) < 1e-6 and cosines[2] < cosines[0]
 assert the_dot_product_prefers_the_shout
 assert the_cosine_does_not_hear_it
-for name, d, c in zip(["train", "left", "LEFT"], dots, cosines, strict=True):
-    print(f"{name:6} dot product {d:.0f}   cosine {c:.2f}")
+for name, d, c in zip(["station", "left", "LEFT"], dots, cosines, strict=True):
+    print(f"{name:8} dot product {d:.0f}   cosine {c:.2f}")
 
 # %% [markdown]
 # A dot product lets a vector raise its voice by its length. A cosine hears the direction alone.
-# Two edges remain to be tested: vectors of length one, and "the", whose length is zero.
+# Two edge cases remain to be tested: vectors of length one, and "the", whose length is zero.
 
 # %%
 unit = [train / train.norm(), station / station.norm()]
@@ -323,25 +344,39 @@ assert the_cosine_of_a_zero_vector_fails
 # %% [markdown] name="nothing-trained"
 # ## Property 1: nothing was trained
 #
-# **Predict:** how many numbers inside `attend` were learned from data?
+# A function can hide learned numbers, as a matrix that the vectors are multiplied with. Such a matrix treats some
+# directions otherwise than others. So turn all seven vectors by one random rotation, and turn the result back.
+# **Predict:** what has changed, for `attend` and for a rival with a matrix in its scores?
 
 # %%
-only_x_goes_in = len(inspect.signature(attend).parameters) == 1
-the_same_x_gives_the_same_y = torch.equal(attend(x), attend(x))
-assert only_x_goes_in
-assert the_same_x_gives_the_same_y
-inspect.signature(attend)
+generator = torch.Generator().manual_seed(0)
+matrix = torch.randn(4, 4, generator=generator)
+rotations = [torch.linalg.qr(torch.randn(4, 4, generator=generator)).Q for _ in range(100)]
+
+
+def with_a_matrix(x):
+    return torch.softmax(x @ matrix @ x.T, dim=1) @ x
+
+
+def largest_change(function):
+    return max((function(x @ turn) @ turn.T - function(x)).abs().max().item() for turn in rotations)
+
+
+no_direction_is_special = largest_change(attend) < 1e-5
+a_hidden_matrix_would_show = largest_change(with_a_matrix) > 0.1
+assert no_direction_is_special
+assert a_hidden_matrix_would_show
+print(f"attend: {largest_change(attend):.4f}   with a matrix: {largest_change(with_a_matrix):.2f}")
 
 # %% [markdown]
-# None: y is a function of x alone. So everything hangs on x. Make it a *radio* station: the *rail* of
-# "station" goes from 1 to 0, and no other number changes.
-# **Predict:** how many of the seven new vectors change?
+# There is no matrix in it, so everything hangs on x. Take the *rail* out of "station": it goes from 1 to 0, and no
+# other number changes. **Predict:** how many of the seven new vectors change?
 
 # %%
-radio = x.clone()
-radio[4, 0] = 0
-moved = (attend(radio) - y).norm(dim=1)  # (T,)
-one_number_reaches_every_word = bool((moved > 0.01).all())
+no_rail = x.clone()
+no_rail[4, 0] = 0
+moved = (attend(no_rail) - y).norm(dim=1)  # (T,)
+one_number_reaches_every_word = bool((moved > 0.005).all())
 assert one_number_reaches_every_word
 named(moved)
 
@@ -393,7 +428,7 @@ assert distance_has_no_influence
 {distance: round(weight, 3) for distance, weight in weight_at.items()}
 
 # %% [markdown]
-# It does not fall. A word a hundred places away is as near as a neighbour. But the weight is far below the 0.32 at
+# It does not fall. A word a hundred places away is as near as a neighbour. But the weight is far below the 0.37 at
 # the beginning. If distance is not the reason, what is? **Predict:** what if we change the *number* of "the"?
 
 # %%
@@ -414,17 +449,31 @@ assert a_crowd_takes_its_share
 # %% [markdown] name="any-length"
 # ## Property 4: any length, any width
 #
-# Nothing in the three lines says 7 or 4. **Predict:** what becomes of a sentence of a single word?
+# Nothing in the formula says 7 or 4. **Predict:** what becomes of a sentence of a single word?
 
 # %%
-generator = torch.Generator().manual_seed(0)
-sizes = [(1, 4), (2, 4), (7, 4), (5, 300), (100, 3)]
-shapes = {size: tuple(attend(torch.randn(size, generator=generator)).shape) for size in sizes}
-any_shape_comes_back_as_it_was = all(size == shape for size, shape in shapes.items())
+sizes = [(1, 4), (2, 4), (7, 4), (100, 3), (5, 300)]
+tables = [torch.randn(size, generator=generator) for size in sizes]
+any_shape_comes_back_as_it_was = all(attend(table).shape == table.shape for table in tables)
 a_single_word_stays_what_it_is = torch.equal(attend(station[None])[0], station)
 assert any_shape_comes_back_as_it_was
 assert a_single_word_stays_what_it_is
-shapes
+[tuple(attend(table).shape) for table in tables]
+
+# %% [markdown]
+# It stays what it is: nobody else is there. The last shape in the list is right, too, but look at the numbers.
+# **Predict:** five random words of width 300. How much of its vector does each take from the four others?
+
+# %%
+wide = tables[-1]  # (T, D) = (5, 300)
+table_of_scores = wide @ wide.T  # (T, T)
+in_wide_vectors_nobody_looks_around = torch.equal(attend(wide), wide)
+assert in_wide_vectors_nobody_looks_around
+print("scores of the first word:", [round(score) for score in table_of_scores[0].tolist()])
+
+# %% [markdown]
+# Nothing at all: y is x, to the last digit. The sum of 300 products makes a word's score for itself so large that the
+# softmax leaves the others nothing. Any width will do for the *shape*. Lesson 04 mends the rest.
 
 # %% [markdown] name="context-added"
 # ## What has been added?
@@ -436,13 +485,14 @@ shapes
 figure, axes = plt.subplots(figsize=(3.2, 3.6))
 plots.heat_map(axes, y - x, words, features, title="y − x")
 axes.set(xlabel="feature", ylabel="word")
-plots.show(figure, "What each word has gained or lost. Station: place minus 0.45, motion plus 0.55, time plus 0.20. "
-                   "On: place minus 0.45, motion plus 0.28, rail plus 0.20. Both words 'the' gained 0.43 everywhere.")
-station_has_lost_place = (y - x)[4, 1].item() < -0.4
-assert station_has_lost_place
+plots.show(figure, "What each word has gained or lost. Station: radio minus 0.63, motion plus 0.47, time plus 0.15, rail "
+                   "plus 0.12. Left: motion minus 0.26, rail plus 0.24. Time: time minus 0.26. Both words 'the' gained "
+                   "0.43 of rail, motion and time.")
+station_has_lost_radio = (y - x)[4, 1].item() < -0.6
+assert station_has_lost_radio
 
 # %% [markdown]
-# "station" has lost almost half of its *place*. So it is no plain addition. Split y into two parts: what a word gave
+# "station" has lost almost two thirds of its *radio*. So it is no plain addition. Split y into two parts: what a word gave
 # to itself, and what all others gave.
 
 # %%
@@ -450,22 +500,15 @@ own_weight = all_weights.diagonal()  # (T,)
 from_itself = own_weight[:, None] * x  # (T, D)
 from_others = (all_weights - torch.diag(own_weight)) @ x  # (T, D)
 y_is_the_sum_of_both_parts = torch.allclose(y, from_itself + from_others, atol=1e-6)
-station_keeps_a_third_of_itself = abs(own_weight[4].item() - 1 / 3) < 0.02
+station_keeps_little_more_than_a_third_of_itself = abs(own_weight[4].item() - 0.37) < 0.01
 train_keeps_most_of_itself = own_weight[1].item() > 0.85
 assert y_is_the_sum_of_both_parts
-assert station_keeps_a_third_of_itself
+assert station_keeps_little_more_than_a_third_of_itself
 assert train_keeps_most_of_itself
 named(own_weight)
 
 # %% [markdown]
-# Context *is* added, and at the same time the word itself is turned down, to its own weight. How far do the
-# words turn from where they pointed? "the" pointed nowhere, so we leave it out.
-
-# %%
-turned = torch.cosine_similarity(x, y)  # (T,)
-nobody_turns_far = all(turned[i] > 0.85 for i in (1, 2, 4, 5, 6))
-assert nobody_turns_far
-{words[i]: round(turned[i].item(), 2) for i in (1, 2, 4, 5, 6)}
+# Context *is* added, and at the same time the word itself is turned down, to its own weight.
 
 # %% [markdown] name="again-and-again"
 # ## Again, and again
@@ -502,7 +545,7 @@ print("spread:", [round(s, 2) for s in spread(ten_rounds).tolist()])
 
 # %%
 final = ten_rounds[-1, 0]  # (D,)
-it_is_not_the_average = (final - x.mean(dim=0)).norm().item() > 0.5
+it_is_not_the_average = (final - x.mean(dim=0)).norm().item() > 0.3
 there_it_stops = torch.allclose(attend(ten_rounds[-1]), ten_rounds[-1], atol=1e-6)
 assert it_is_not_the_average
 assert there_it_stops
@@ -538,28 +581,35 @@ for axis, history, title in zip(axes, [ten_rounds, longer], ["x", "1.5 x"], stri
 axes[1].set_xscale("symlog")
 axes[1].set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
 axes[1].legend(fontsize=8)
-plots.show(figure, "The motion of each word, round by round. From x, all lines meet at 0.9 by round 5. From 1.5 x, "
-                   "they run in three bundles for about ten rounds: left, then train with station and the, then on "
-                   "with time. The first two meet before round 30, and the last joins before round 100.")
+plots.show(figure, "The motion of each word, round by round. From x, all lines meet at 0.75 by round 5. From 1.5 x, "
+                   "there are three bundles in rounds 4 and 5: left, then train with station and the, then on with "
+                   "time. The first two meet by round 7, and the last joins between rounds 50 and 100.")
 
 # %% [markdown]
-# Longer vectors have larger scores, larger scores make sharper weights, and sharp weights mix slowly. For a while
-# the words form groups that make sense: *on time* here, *train* and *station* there. In the end all flow together.
-#
-# **Predict:** three times as long, and a thousand rounds. How many groups are left?
+# For a while the words form groups that make sense: *on time* here, *train* and *station* there. In the end all flow
+# together. Why later than before? Vectors 1.5 times as long have scores 1.5² times as large, and so sharper weights.
+# Test it: leave the vectors as they are, and multiply only the scores.
+
+# %%
+sharper = [x]
+for _ in range(100):
+    sharper.append(torch.softmax(1.5**2 * sharper[-1] @ sharper[-1].T, dim=-1) @ sharper[-1])
+sharper_scores_alone_delay_it_as_much = torch.allclose(1.5 * torch.stack(sharper), longer, atol=1e-3)
+assert sharper_scores_alone_delay_it_as_much
+[len(groups(1.5 * sharper[times])) for times in stops]
+
+# %% [markdown]
+# The same, round for round. **Predict:** three times as long, and a thousand rounds. How many groups are left? Do they
+# still move?
 
 # %%
 longest = rounds(3 * x, 1000)[-1]  # (T, D)
-across = torch.softmax(longest @ longest.T, dim=-1)[1, 2].item()  # the weight of "left" for "train"
-three_groups_stay = len(groups(longest)) == 3
-the_weight_between_them_is_below_rounding = 0 < across < torch.finfo(torch.float32).eps
-assert three_groups_stay
-assert the_weight_between_them_is_below_rounding
-groups(longest)
-
-# %% [markdown]
-# On paper they would meet in the end, since no weight is zero. In the computer such a weight is too small to change
-# a sum.
+step = (attend(longest) - longest).norm(dim=1).max().item()  # of the word that moves most
+three_groups_are_left = len(groups(longest)) == 3
+they_still_move_but_hardly = 0 < step < 1e-5
+assert three_groups_are_left
+assert they_still_move_but_hardly
+print(groups(longest), f"the next round moves a word by {step:.0e} at most, and the groups are {spread(longest):.0f} apart")
 
 # %% [markdown] name="open-question"
 # ## The open question
@@ -572,10 +622,10 @@ groups(longest)
 
 # %%
 wanted = x.clone().requires_grad_()
-attend(wanted)[4].sum().backward()  # a wish for the new "station"
+attend(wanted)[4].sum().backward()  # something about the new "station"
 arrives = wanted.grad.norm(dim=1)  # (T,)
-a_wish_for_one_word_reaches_all_vectors = bool((arrives > 0).all())
-assert a_wish_for_one_word_reaches_all_vectors
+a_gradient_reaches_all_vectors = bool((arrives > 0).all())
+assert a_gradient_reaches_all_vectors
 named(arrives)
 
 # %% [markdown]
@@ -587,9 +637,10 @@ named(arrives)
 #
 # - Score every word with every word, softmax along each row, mix: a new sequence of the same shape.
 # - A dot product is cheap for a pair and lets length speak. A cosine hears the direction alone.
-# - Nothing is trained; order and distance have no influence; any length will do. How many words there are does count.
+# - Nothing is trained; order and distance have no influence; any length will do. How many words there are does count,
+#   and so does how wide they are.
 # - Context comes in, and the word itself is turned down to its own weight.
-# - Repeated, the mixing turns different words into copies. Longer vectors delay it.
+# - Repeated, the mixing turns different words into copies. Longer vectors delay it, since their weights are sharper.
 #
 # **Think about it.** *The dog bit the man* and *The man bit the dog* give the same new vectors. Name two ways to make
 # them differ. Does your way still work for a sentence longer than any you thought of?
