@@ -70,7 +70,7 @@ round(by_hand, 2)
 
 # %%
 questions = ["Who?", "Where?", "When?"]
-queries = 3 * torch.eye(6)[[0, 2, 3]]  # (M, D) = (3, 6), one question a row
+queries = 3 * torch.eye(6)[[0, 2, 3]]  # (M, D) = (3, 6), one question per row
 answers = torch.stack([attention_v2(query, x) for query in queries])  # (M, D)
 figure, axes = plt.subplots(figsize=(4.2, 2.4))
 plots.heat_map(axes, answers, questions, kinds + contents, title="version 2, three times")
@@ -102,7 +102,7 @@ plots.show(figure, "A table of scores, three questions by five words. Who: Jane 
                    "en 3. When: septembre 6, en 3.")
 
 # %% [markdown]
-# One row a question, one column a word. All that is left is version 2 on every row.
+# One row per question, one column per word. All that is left is version 2 on every row.
 #
 # | | version 2 | version 3 |
 # |---|---|---|
@@ -222,8 +222,9 @@ plots.show(figure, "A thousand answers as dots: place plus time to the right, wa
 # | what it is compared with | the title | **key** |
 # | what you get | the video | **value** |
 #
-# In numbers: texts and titles count four words. A "video" is the brightness of its six frames. **Predict:** you type
-# *Africa journey*. Which video comes, and is it the only one?
+# In numbers: texts and titles count four words. A "video" is the brightness of its six frames. There are three, with the
+# titles *Journey to Africa*, *Cooking in September* and *Cooking in Africa*. **Predict:** you type *Africa journey*.
+# Which video comes, and is it the only one?
 
 # %%
 vocabulary = ["Africa", "September", "journey", "cooking"]
@@ -297,7 +298,8 @@ round(weight_by_hand, 2)
 
 # %% [markdown]
 # Queries from one sequence, keys and values from another: this is **cross-attention**. The paper calls it
-# *encoder–decoder attention*.
+# *encoder–decoder attention*. One thing is still missing. Our wishes come ready made; in a Transformer they are made,
+# too, by a third matrix, from the vectors of the writer's words. Version 5 brings it.
 #
 # | | version 3 | version 4 |
 # |---|---|---|
@@ -454,28 +456,25 @@ plots.show(figure, "Two drawings with five French words below and three English 
 # | **score** | v · tanh(s W_d + hₙ W_e), a small network | query · key / √D_q |
 # | **one after another** | N steps to read, M steps to write | nothing inside the layer |
 #
-# Is that last row true? Nudge the **first** answer a little. **Predict:** which of the three queries of
-# the RNN notice it?
+# Is that last row true? Take a GRU from PyTorch, let it read our sentence, and nudge the **first** word a little.
+# **Predict:** how many of the five states notice it, and how many of the five keys of version 4?
 
 # %%
-def queries_of_an_rnn(nudge):
-    """The states of a tiny decoder; each new state takes in the last answer."""
-    state, asked = torch.ones(6), []
-    for m in range(3):
-        asked.append(state)
-        answer = attention_v2(state, x) + nudge * (m == 0)
-        state = torch.tanh(state + answer)  # stands for the decoder's GRU
-    return torch.stack(asked)  # (M, D)
-
-
-noticed = (queries_of_an_rnn(0.1) != queries_of_an_rnn(0.0)).any(dim=1).tolist()
-the_later_queries_wait_for_the_first_answer = noticed == [False, True, True]
-assert the_later_queries_wait_for_the_first_answer
-noticed
+torch.manual_seed(0)
+gru = torch.nn.GRU(6, 6)
+nudged = x.clone()
+nudged[0] += 0.1
+states_moved = (gru(nudged)[0] != gru(x)[0]).any(dim=1).tolist()
+keys_moved = (nudged @ W_k != keys).any(dim=1).tolist()
+every_state_waits_for_the_first_word = states_moved == [True] * 5
+only_the_first_key_moves = keys_moved == [True] + [False] * 4
+assert every_state_waits_for_the_first_word
+assert only_the_first_key_moves
+{"states": states_moved, "keys": keys_moved}
 
 # %% [markdown]
-# In a Transformer there is no answer to wait for: all queries are there before the first answer is. But do they disturb
-# each other? Nudge the first query.
+# A state is made from the state before it, and must wait; a key is made from its own word. And the queries: do they
+# disturb each other? Nudge the first one.
 
 # %%
 nudged = wishes.clone()
@@ -522,7 +521,8 @@ print("cross-attention:", tuple(cross_weights.shape), " self-attention:", tuple(
 # In lesson 02 each word asked for words **like itself**. That is seldom what one wants to know. "l'Afrique" knows that
 # it is a place. It might ask: *what's happening in Africa?* Its question should be about an **action**.
 #
-# So the query needs a matrix of its own, `W_q`, which turns what a word **is** into what it **wants**.
+# So the query needs a matrix of its own, `W_q`, which turns what a word **is** into what it **wants**. Queries and keys
+# share a width, which version 4 called D_q; from here on it is D_k, as in the paper.
 #
 # | a word that is ... | ... asks | row of W_q |
 # |---|---|---|
@@ -543,8 +543,9 @@ plots.show(figure, "Queries: Jane wants action 4, visite person 4, l'Afrique act
                    "and time 1, septembre time 2.")
 
 # %% [markdown]
-# Take the third word. q³ says *what's happening in Africa?*, which is action 4. k¹ says *person*, k² says *action*.
-# **On paper:** the scores q³ · k¹ / √4 and q³ · k² / √4, then the weight of "visite".
+# Take the third word. Its query, q₃, says *what's happening in Africa?*, which is action 4. The key of the first word,
+# k₁, says *person* 2, and k₂ says *action* 2. **On paper:** the scores q₃ · k₁ / √4 and q₃ · k₂ / √4, then the weight of
+# "visite".
 
 # %%
 person_score, action_score = 4 * 0 / 4**0.5, 4 * 2 / 4**0.5
@@ -660,8 +661,7 @@ plots.show(figure, "Four tables with the row of l'Afrique framed. x: place 2, wa
 def compare(axis, n):
     """One step: the query of l'Afrique against the key of word n."""
     rows = torch.stack([asks[2], keys[n], asks[2] * keys[n]])  # (3, D_k)
-    plots.heat_map(axis, rows, ["query", "key", "product"] if n == 0 else [""] * 3, kinds)
-    axis.images[0].set_clim(0, 8)  # one scale for all steps
+    plots.heat_map(axis, rows, ["query", "key", "product"] if n == 0 else [""] * 3, kinds, limit=8)  # for all steps
     axis.set_title(f"{words[n]}\nsum {rows[2].sum():.0f}", fontsize=10)
     frame(axis, 2, 4)
 
@@ -725,15 +725,15 @@ step(2)
 #
 # **Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V**
 #
-# | term | what it says | shape here |
-# |---|---|---|
-# | Q, K, V | what each word wants, is, gives | (5, 4), (5, 4), (5, 2) |
-# | Q Kᵀ | who fits whom | (5, 5) |
-# | / √d_k | no louder because the vectors are wider | (5, 5) |
-# | softmax | shares: each row sums to one | (5, 5) |
-# | · V | the shares are handed out | (5, 2) |
+# | term | what it says |
+# |---|---|
+# | Q, K, V | what each word wants, is, gives |
+# | Q Kᵀ | who fits whom |
+# | / √d_k | keeps the scores' spread the same at any width |
+# | softmax | shares: each row sums to one |
+# | · V | the shares are handed out |
 #
-# **Predict** each shape with the right-hand column covered. Then assemble the equation.
+# **Predict** the shape after each step. Then assemble the equation.
 
 # %%
 Q, K, V = x @ W_q, x @ W_k, x @ W_v
@@ -790,7 +790,7 @@ assert africa_looks_at_visite_but_not_the_other_way
 
 # %%
 def draw_layer(axis, W, outputs, title):
-    """One linear layer: six features on the left, the outputs on the right, one line a weight."""
+    """One linear layer: six features on the left, the outputs on the right, one line per weight."""
     top = (6 - len(outputs)) / 2
     for i, feature in enumerate(kinds + contents):
         axis.text(-0.08, i, feature, ha="right", va="center", fontsize=9)
@@ -821,12 +821,12 @@ plots.show(figure, "Three small networks, each with six inputs. W_q has four out
 # %%
 layer = torch.nn.Linear(6, 4, bias=False)
 learned = [W.clone().requires_grad_() for W in (W_q, W_k, W_v)]
-version_5(x, *learned)[2].sum().backward()  # wish for something in A⟨3⟩
+version_5(x, *learned)[2].sum().backward()  # something about A⟨3⟩
 it_is_a_linear_layer = torch.allclose(layer(x), x @ layer.weight.T, atol=1e-6)
-a_wish_reaches_all_three = all(W.grad.abs().max().item() > 0 for W in learned)
+a_gradient_reaches_all_three = all(W.grad.abs().max().item() > 0 for W in learned)
 sixty_numbers = sum(W.numel() for W in learned) == 60
 assert it_is_a_linear_layer
-assert a_wish_reaches_all_three
+assert a_gradient_reaches_all_three
 assert sixty_numbers
 {name: tuple(W.shape) for name, W in zip(["W_q", "W_k", "W_v"], learned, strict=True)}
 
@@ -868,8 +868,21 @@ assert each_part_matters_for_the_result
 same_weights
 
 # %% [markdown]
-# The first change, `layer(another, x, x)`, has a name: cross-attention. That is why the call has three arguments. The
-# layer does not know whether you use it as version 4 or as version 5.
+# The first change, `layer(another, x, x)`, has a name: cross-attention. That is why the call has three arguments. Is it
+# your version 4? **Predict:** what has to be done to `another` before it goes in as the queries?
+
+# %%
+of_torch = layer(another, x, x)[0]  # (5, 6)
+by_version_4 = {"as they are": another, "times W_q": another @ torchs_q}
+equal = {how: torch.allclose(layer.out_proj(cross(asking, x, torchs_k, torchs_v)), of_torch, atol=1e-5)
+         for how, asking in by_version_4.items()}
+cross_attention_projects_its_queries_too = equal == {"as they are": False, "times W_q": True}
+assert cross_attention_projects_its_queries_too
+equal
+
+# %% [markdown]
+# PyTorch's cross-attention projects its queries, too: it is version 4 behind a `W_q`. With x in all three places, it is
+# version 5.
 
 # %% [markdown] name="change"
 # ## Attention writes a change
@@ -887,10 +900,10 @@ W_o = W_v.T  # (D_v, D_x) = (2, 6)
 delta = A @ W_o  # (N, D_x)
 figure, axes = plt.subplots(1, 3, figsize=(12.5, 3.2), layout="constrained")
 for axis, matrix, title in zip(axes, (x, delta, x + delta), ("E", "ΔE", "E + ΔE"), strict=True):
-    plots.heat_map(axis, matrix, words, kinds + contents, title=title)
+    plots.heat_map(axis, matrix, words, kinds + contents, title=title, limit=plots.one_scale(x, delta, x + delta))
     frame(axis, 2, 6)
-plots.show(figure, "Three tables with the row of l'Afrique framed. E: place 2, warm 2. Delta E: travel 1.86, warm "
-                   "0.05, and no kinds at all. The sum: place 2, travel 1.86, warm 2.05.")
+plots.show(figure, "Three tables on one scale, the row of l'Afrique framed. E: place 2, warm 2. Delta E: travel 1.86, "
+                   "warm 0.05, and no kinds at all. The sum: place 2, as in E, travel 1.86, warm 2.05.")
 
 # %%
 africa_is_still_a_warm_place = (x + delta)[2, 2].item() == 2 and (x + delta)[2, 5].item() >= 2
@@ -902,7 +915,7 @@ assert without_the_sum_the_place_is_lost
 {feature: round(v, 2) for feature, v in zip(kinds + contents, (x + delta)[2].tolist(), strict=True)}
 
 # %% [markdown]
-# *A warm place that is travelled to*: that is what "l'Afrique" means in this sentence. And "visite" still knows that it
+# *A warm place someone visits*: that is what "l'Afrique" means in this sentence. And "visite" still knows that it
 # is an action, for the next layer to find. Lesson 08 builds this sum, the *skip connection*, and shows what breaks
 # without it.
 
@@ -937,8 +950,9 @@ except (RuntimeError, ValueError):
 assert query_and_key_must_share_a_width
 
 # %% [markdown]
-# **Verdict: false.** No width is tied to the width of x, and the values may have a width of their own. One thing only
-# is required: `W_q` and `W_k` share d_k, because a query and a key meet in a dot product.
+# **Verdict: false.** Each matrix has as many rows as x has features; how many columns it has is free, and the values
+# may have a width of their own. One thing only is required: `W_q` and `W_k` share d_k, because a query and a key meet in
+# a dot product.
 #
 # In the paper all three are 512 × 64 (section 3.2.2), and eight of each are used. In code the eight often stand side by
 # side, and 8 · 64 = 512: that one matrix is square. What *is* tied to x is the last matrix: `W_o` has to end in the
@@ -970,8 +984,9 @@ dict(zip(["W_q", "W_k", "W_v"], pattern_stays, strict=True))
 #
 # Q Kᵀ = x W_q (x W_k)ᵀ = x (**W_q W_kᵀ**) xᵀ
 #
-# Only the product of the two appears. **Predict:** take any matrix M that can be inverted, put W_q M in the place of
-# W_q and W_k (M⁻¹)ᵀ in the place of W_k. Both are new. What happens to the result?
+# Only the product of the two appears. Take a matrix M that has an **inverse**: a matrix M⁻¹ that undoes it, so that
+# M M⁻¹ changes nothing. **Predict:** put W_q M in the place of W_q and W_k (M⁻¹)ᵀ in the place of W_k. Both are new.
+# What happens to the result?
 
 # %%
 M = torch.ones(4, 4).triu()  # (D_k, D_k)
@@ -1030,37 +1045,60 @@ def train(seed, steps=300):
 
 
 # %% [markdown]
-# **Predict:** after training, does `W_q` look like ours? Does the pattern? Does `W_v`?
+# Three trainings, each from other random numbers. **Predict:** does their `W_q` look like ours? Like each other? Do the
+# patterns, do the `W_v`?
 
 # %%
-trained_q, trained_k, trained_v = train(seed=0)
+trained = [train(seed) for seed in range(3)]
 new_sentence, content = (t[0] for t in sentences(1, generator))  # (4, 6), (4, 2)
-trained_pattern = pairwise(new_sentence @ trained_q, new_sentence @ trained_k)  # (4, 4)
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-plots.heat_map(axes[0], trained_q, kinds + contents, [1, 2, 3, 4], title="W_q, trained")
-plots.heat_map(axes[1], trained_pattern, kinds, kinds, title="pattern of a new sentence")
-axes[1].set(xlabel="is asked", ylabel="asks")
-plots.heat_map(axes[2], trained_v[4:], contents, contents, title="W_v, trained: contents")
-plots.show(figure, "After training. W_q: numbers of both signs without visible order. The pattern of a new sentence: "
-                   "person and place look at action, action looks at person, time looks at place, each with nearly all "
-                   "its weight. The rows of W_v for travel and warm: nearly one on the diagonal and zero beside it.")
+patterns = [pairwise(new_sentence @ q, new_sentence @ k) for q, k, _ in trained]  # (4, 4) each
+figure, axes = plt.subplots(3, 3, figsize=(9, 9), layout="constrained", width_ratios=[4, 4, 2])
+for line, (q, _, v), pattern in zip(axes, trained, patterns, strict=True):
+    plots.heat_map(line[0], q, kinds + contents, [1, 2, 3, 4], "W_q", limit=plots.one_scale(*(m[0] for m in trained)))
+    plots.heat_map(line[1], pattern, kinds, kinds, "pattern of a new sentence", kind="weight")
+    plots.heat_map(line[2], v, kinds + contents, contents, "W_v", limit=plots.one_scale(*(m[2] for m in trained)))
+plots.show(figure, "Three trainings below each other. W_q: numbers of both signs, other ones each time. The pattern of a "
+                   "new sentence is the same each time: person and place look at action, action at person, time at "
+                   "place, each with nearly all its weight. W_v: one from travel to travel and from warm to warm, zero "
+                   "in the rows person, action and place, and other numbers each time in the row time.")
 
 # %%
-receives = version_5(new_sentence, trained_q, trained_k, trained_v)  # (4, 2)
-the_four_questions_were_found = bool((trained_pattern[range(4), looks_for] > 0.9).all())
-the_content_is_handed_over_as_it_is = torch.allclose(trained_v[4:], torch.eye(2), atol=0.1)
-w_q_is_not_ours = not torch.allclose(trained_q[:4], W_q[:4], atol=0.5)
-a_new_sentence_gets_what_it_should = torch.allclose(receives, content[looks_for], atol=0.3)
+receives = torch.stack([version_5(new_sentence, *matrices) for matrices in trained])  # (3, 4, 2)
+the_four_questions_were_found = all(bool((pattern[range(4), looks_for] > 0.9).all()) for pattern in patterns)
+the_products_ask_them = all((q @ k.T)[:4, :4].argmax(dim=1).equal(looks_for) for q, k, _ in trained)
+the_content_is_handed_over_as_it_is = all(torch.allclose(v[4:], torch.eye(2), atol=0.1) for *_, v in trained)
+no_w_q_is_ours = all((q[:4] - W_q[:4]).abs().max().item() > 0.5 for q, *_ in trained)
+a_new_sentence_gets_what_it_should = torch.allclose(receives, content[looks_for].expand(3, 4, 2), atol=0.3)
 assert the_four_questions_were_found
+assert the_products_ask_them
 assert the_content_is_handed_over_as_it_is
-assert w_q_is_not_ours
+assert no_w_q_is_ours
 assert a_new_sentence_gets_what_it_should
-{kind: kinds[i] for kind, i in zip(kinds, trained_pattern.argmax(dim=1).tolist(), strict=True)}
+{kind: [kinds[pattern[i].argmax()] for pattern in patterns] for i, kind in enumerate(kinds)}
 
 # %% [markdown]
-# Training has found all four relations and the content. Its `W_q` looks like nothing we wrote, and the product above
-# says why it need not.
+# All three have found the four relations and the content. No `W_q` looks like another, nor like ours; only the products
+# with `W_k` agree in what each kind looks for.
 #
+# The row *time* of `W_v` is another each time. Nobody looks at the time, so what it would hand over should make no
+# difference. **Predict:** raise one row of `W_v` by 1. How far do the results move, for each of the four kinds?
+
+# %%
+def moved_by(kind):
+    """How far the results move at most, over the three trainings, when a row of W_v is raised by 1."""
+    raised = torch.zeros(6, 2)
+    raised[kind] = 1
+    after = torch.stack([version_5(new_sentence, q, k, v + raised) for q, k, v in trained])
+    return (after - receives).abs().max().item()
+
+
+the_row_time_hardly_matters = moved_by(3) < 0.2
+each_other_row_does = min(moved_by(kind) for kind in range(3)) > 1
+assert the_row_time_hardly_matters
+assert each_other_row_does
+{kind: round(moved_by(i), 2) for i, kind in enumerate(kinds)}
+
+# %% [markdown]
 # Note what was easy here: each word had **one** question. "visite" may want to know *who*, *where* and *when* at the
 # same time. With one pattern it can only share its weight among them.
 
