@@ -335,11 +335,7 @@ two = torch.tensor([[1.0, 0], [0, 1]])
 shares = torch.linspace(0, 1, 1001)
 mixtures = torch.stack([weighted_sum(torch.stack([a, 1 - a]), two) for a in shares])  # (1001, 2)
 misses = (mixtures - two.max(dim=0).values).norm(dim=1)  # (1001,)
-every_mixture_sums_to_one = torch.allclose(mixtures.sum(dim=1), torch.ones(1001))
-the_maximum_sums_to_two = two.max(dim=0).values.sum() == 2
 none_comes_near = misses.min().item() > 0.7
-assert every_mixture_sums_to_one
-assert the_maximum_sums_to_two
 assert none_comes_near
 print(f"the best of {len(mixtures):,} mixtures misses (1, 1) by {misses.min():.2f}")
 
@@ -629,9 +625,7 @@ print("output: ", {feature: round(value, 2) for feature, value in zip(features, 
 # %%
 other = x.clone()
 other[3] = other[4] = (x[3] + x[4]) / 2  # two creatures, half house and half cat
-two_different_pictures = not torch.allclose(other, x)
 give_one_and_the_same_output = torch.allclose(ask(who, other)[1], out)
-assert two_different_pictures
 assert give_one_and_the_same_output
 print("house and cat:", x[3:].tolist(), " instead:", other[3:].tolist())
 print("output:", [round(value, 2) for value in ask(who, other)[1].tolist()], "both times")
