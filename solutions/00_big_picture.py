@@ -49,18 +49,18 @@ from course_lib.display.drawings import draw_transformer
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)
 plots.show(figure, "Block diagram. Left, the encoder: the French words go through embedding and position, then six "
-                   "times through self-attention, add and norm, feed-forward, add and norm. What leaves the last of the "
-                   "six, called memory, goes to all six layers of the decoder, on the right: the English words so far "
-                   "go through embedding and position, and six times through masked self-attention, cross-attention "
-                   "to the memory, and feed-forward, each followed by add and norm. Linear and softmax give the next "
-                   "word. All boxes but embedding and linear bear a lesson number.")
+                   "times through self-attention, add and norm, feed-forward, add and norm. What leaves the last of "
+                   "the six, called memory, goes to all six layers of the decoder, on the right: the English words so "
+                   "far go through embedding and position, and six times through masked self-attention, "
+                   "cross-attention to the memory, and feed-forward, each followed by add and norm. Linear and softmax "
+                   "give the next word. All boxes but embedding and linear bear a lesson number.")
 
 # %% [markdown]
 # Eight kinds of box; a ninth, masked self-attention, is met by English words only. From the bottom to the top:
 #
 # - **Embedding** turns each word into a vector, a list of numbers. **Position** adds where the word stands.
 # - The **encoder** reads. In *self-attention* each word takes in what it needs from the other words. *Feed-forward*
-#   then works on each word alone. The road around each of them lets the old vector through; *add & norm* joins the
+#   then works on each word alone. The arrow around each of them lets the old vector through; *add & norm* joins the
 #   two.
 # - What leaves the **last** encoder layer is called **memory**: one vector for each French word.
 # - The **decoder** writes. Each of its layers looks back at the words written so far (*masked*: it must not see the
@@ -87,8 +87,8 @@ source_ids, target_ids
 # %% [markdown]
 # `<sos>` means *start of sentence*: it gives the decoder something to begin with.
 #
-# Now the machine, small and untrained: vectors of 32 numbers instead of 512, two layers on each side instead of six. The
-# stacks begin after the embedding and end before the last linear layer, so we add those. For the positions we take
+# Now the machine, small and untrained: vectors of 32 numbers instead of 512, two layers on each side instead of six.
+# The stacks begin after the embedding and end before the last linear layer, so we add those. For the positions we take
 # random numbers; lesson 09 finds better ones.
 
 # %%

@@ -317,7 +317,7 @@ by_change
 # %% [markdown]
 # Each of them costs some of the way, and without both *wet* arrives when *alive* does.
 #
-# So max-pooling is the end of a road, reached as β goes to infinity. On paper it is never quite reached. In the
+# So max-pooling is a limit, reached as β goes to infinity. On paper it is never quite reached. In the
 # computer it is, once the other weights are too small to change the sum.
 
 # %% [markdown] name="claim-max-pooling"
@@ -490,7 +490,7 @@ plots.show(figure, "TF-IDF weights of four captions. The words 'the' and 'cat' h
 # | **outputs** | weights (N, D), out (D,) | scores (N,), weights **(N,)**, out (D,) |
 
 # %% [markdown]
-# ## What both are deaf to
+# ## What neither takes into account
 #
 # Ask the first caption *where is the cat?* The cat still weighs nothing. Ask the picture *how is the weather?*
 # Max-pooling still hands you the cat's life and the house's walls. **Neither hears the question.** Your own attention

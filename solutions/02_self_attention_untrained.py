@@ -42,8 +42,8 @@ train, left, station = x[1], x[2], x[4]  # (D,) each
 figure, axes = plt.subplots(figsize=(3, 3.6))
 plots.heat_map(axes, x, words, features, title="x, as we made it")
 axes.set(xlabel="feature", ylabel="word")
-plots.show(figure, "Seven words, four features each. Train: rail 2, motion 1. Left: motion 2. Station: rail 1, radio 1. "
-                   "On: time 1. Time: time 2. Both words 'the': all zero.")
+plots.show(figure, "Seven words, four features each. Train: rail 2, motion 1. Left: motion 2. Station: rail 1, radio "
+                   "1. On: time 1. Time: time 2. Both words 'the': all zero.")
 
 # %% [markdown]
 # ### One score
@@ -93,7 +93,7 @@ print("weights:     ", named(weights))
 # %% [markdown]
 # ### A new vector for "station"
 #
-# Every word gives as much of its vector as its weight says. All gifts together are the new "station".
+# Every word gives as much of its vector as its weight says. The sum is the new "station".
 #
 # **Predict:** *rail* and *radio* stand at 1 : 1 in the old one. And in the new one?
 
@@ -304,9 +304,8 @@ print(f"7 words of width 4: {short:.0%} more; 1,000 words of width 64: {long:.2%
 
 # %% [markdown]
 # So "the dot product is cheaper" is true for a pair and hardly matters for a long text. What does matter is
-# that it does **something else**. Let somebody shout: "LEFT" is "left", times four.
-# "train" shares something with "station" and with "left". **Predict:** which of its scores grows with the shout, the dot
-# product, the cosine or both?
+# that it does **something else**. Let somebody shout: "LEFT" is "left", times four. "train" shares something with
+# "left". **Predict:** which score of "train" grows with the shout, the dot product, the cosine or both?
 
 # %%
 shout = torch.stack([station, left, 4 * left])  # (3, D)
@@ -364,7 +363,7 @@ assert a_hidden_matrix_would_show
 {name: round(change, 2) for name, change in changes.items()}
 
 # %% [markdown]
-# There is no matrix in it, so everything hangs on x. Take the *rail* out of "station": it goes from 1 to 0, and no
+# No such matrix is in it, so everything hangs on x. Take the *rail* out of "station": it goes from 1 to 0, and no
 # other number changes. **Predict:** how many of the seven new vectors change?
 
 # %%
@@ -483,8 +482,8 @@ assert station_has_lost_radio
 {feature: round(value, 2) for feature, value in zip(features, gained[4].tolist(), strict=True)}
 
 # %% [markdown]
-# "station" has lost almost two thirds of its *radio*. So it is no plain addition. Split y into two parts: what a word gave
-# to itself, and what all others gave.
+# "station" has lost almost two thirds of its *radio*. So it is no plain addition. Split y into two parts: what a word
+# gave to itself, and what all others gave.
 
 # %%
 own_weight = all_weights.diagonal()  # (T,)

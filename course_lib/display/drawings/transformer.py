@@ -22,7 +22,7 @@ KEY = (("attention: words look at words", ATTENTION), ("feed-forward: each word 
 
 
 def draw_transformer(axes):
-    """Draw the machine from the words that go in to the word that comes out, with a lesson number on what a lesson builds."""
+    """Draw the machine from the words that go in to the word that comes out; what a lesson builds bears its number."""
     axes.set(xlim=(0, 24.2), ylim=(-1, 20.3), aspect="equal")
     axes.axis("off")
     for x, parts, name, lesson in ((LEFT, ENCODER, "encoder layer", "10"), (RIGHT, DECODER, "decoder layer", "11")):
@@ -81,7 +81,8 @@ def _key(axes):
         axes.add_patch(_rounded(0.4, y - 0.3, 0.9, 0.6, 0.12, facecolor=colour, edgecolor=INK))
         axes.text(1.7, y, text, va="center", fontsize=10.5, color=INK)
     _badge(axes, 1.3, 14.65, "08")
-    axes.text(1.7, 14.65, "the lesson that builds this part;\nno number: PyTorch's own", va="center", fontsize=10.5, color=INK)
+    says = "the lesson that builds this part;\nno number: PyTorch's own"
+    axes.text(1.7, 14.65, says, va="center", fontsize=10.5, color=INK)
 
 
 def _ground(axes, x, top, name, lesson):
