@@ -689,7 +689,6 @@ assert narrow_keys_fail
 assert narrow_values_do_not
 assert keys_of_width_two_are_enough
 assert many_heads_with_wide_values_make_up_for_it
-narrow_keys_fail, narrow_values_do_not, many_heads_with_wide_values_make_up_for_it
 
 # %% [markdown]
 # It is the keys, unless many heads hand over much more than they did. A query and a key of width 1 are single numbers,

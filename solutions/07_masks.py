@@ -376,19 +376,25 @@ print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
 # %% [markdown]
 # Finite, but look at it: the word that may see nobody gets the mean of everybody. In such a row the mask hides nothing.
 # So we decide for **zeros**: after the softmax, what is hidden gets weight 0 once more. In every other row it has that
-# already. The test: add 100 to a hidden word, and see what the empty row notices.
+# already.
 
 # %%
 closed = filled.masked_fill(~nobody, 0.0)
+the_other_row_is_untouched = torch.equal(closed[1], weights[1])
+assert the_other_row_is_untouched
+closed
+
+# %% [markdown]
+# The test: add 100 to a hidden word. **Predict:** by how much does the empty row move, in both ways?
+
+# %%
 another = two + torch.tensor([[0.0], [100.0]])  # "visits" is hidden from "Jane"
 moved_when_filled = (filled @ another - filled @ two)[0].abs().max().item()
 moved_when_closed = (closed @ another - closed @ two)[0].abs().max().item()
 the_smallest_number_alone_lets_it_through = moved_when_filled > 10
 zeros_do_not = moved_when_closed == 0
-the_other_row_is_untouched = torch.equal(closed[1], weights[1])
 assert the_smallest_number_alone_lets_it_through
 assert zeros_do_not
-assert the_other_row_is_untouched
 print("moved, filled alone:", moved_when_filled, "  with zeros:", moved_when_closed)
 
 # %% [markdown]
@@ -760,21 +766,23 @@ plots.show(figure, "Two squares of five by five. Jane visits Africa in September
 left = torch.tensor([[0, 0, 0, 1, 6]])  # (1, T)
 allowed = causal(T) & hide_padding(left)  # (1, T, T)
 three_rows_are_empty = allowed.any(-1).tolist() == [[False, False, False, True, True]]
+assert three_rows_are_empty
+allowed.int()[0]
+
+# %% [markdown]
+# Three empty rows in an ordinary sentence. With −∞ alone they would be NaN, and one step of training later everything
+# would.
+
+# %%
 of_torch = F.scaled_dot_product_attention(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)
 of_yours = attend(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)
 torch_gives_zeros_there = not of_torch[:3].any()
 yours_is_finite_there = of_yours.isfinite().all().item()
 what_is_read_is_the_same = torch.allclose(of_yours[3:], of_torch[3:], atol=1e-6)
-assert three_rows_are_empty
 assert torch_gives_zeros_there
 assert yours_is_finite_there
 assert what_is_read_is_the_same
-print("who may see whom:", allowed.int()[0].tolist())
-print("yours in the first row:", of_yours[0].tolist(), "  in Jane's:", [round(v, 2) for v in of_yours[3].tolist()])
-
-# %% [markdown]
-# Three empty rows in an ordinary sentence. With −∞ alone they would be NaN, and one step of training later everything
-# would.
+of_yours
 
 # %% [markdown] name="three-conventions"
 # ## Three conventions in one library
