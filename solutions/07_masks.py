@@ -96,19 +96,20 @@ it_knows_five_rolls_in_advance, the_last_place_only_guesses
 
 
 # %%
-def bars_of_hits(hits, title, alt):
-    """One bar a place, and the line that no honest guesser passes."""
-    figure, axis = plt.subplots(figsize=(5, 2.6))
-    axis.bar(range(1, 7), hits)
-    axis.axhline(honest_hits, color="black", linestyle="--", label="one in six")
-    axis.set(title=title, xlabel="place", ylabel="share of hits", ylim=(0, 1.25))
-    axis.legend(loc="upper right", fontsize=8)
+def draw_hits(runs, alt):
+    """The share of hits at each place, a dot for each seed, and the line that no honest guesser passes."""
+    figure, axes = plt.subplots(1, len(runs), figsize=(4.6 * len(runs), 2.6), squeeze=False, layout="constrained")
+    for axis, (title, hits) in zip(axes[0], runs.items(), strict=True):
+        axis.plot(range(1, 7), hits[:, 0].T, "o", color="#46327e", alpha=0.5)
+        axis.axhline(honest_hits, color="black", linestyle="--", label="one in six")
+        axis.set(title=title, xlabel="place", ylabel="share of hits", ylim=(0, 1.1))
+        axis.legend(loc="center left", fontsize=8)
     plots.show(figure, alt)
 
 
-bars_of_hits(seen[:, 0].mean(0), "every place sees every place",
-             "Share of right guesses at six places: bars of height one at places 1 to 5, and at place 6 a bar as high "
-             "as the dashed line at one sixth.")
+draw_hits({"every place sees every place": seen},
+          "Share of right guesses at six places, a dot for each of three seeds: at places 1 to 5 all dots are at one, "
+          "at place 6 they are near the dashed line at one sixth.")
 
 # %% [markdown]
 # It has not learned to look into the future of a die. It has learned to **copy**: the roll it is asked for at place 3
@@ -120,8 +121,9 @@ bars_of_hits(seen[:, 0].mean(0), "every place sees every place",
 # %% [markdown] name="test-time"
 # ## What may a word see?
 #
-# Take a sentence that a decoder should learn to write. When it is used, it writes one word after another. **Predict:**
-# what does it see before it writes "Africa"?
+# Take a sentence that a decoder should learn to write. When it is used, it writes one word after another. (Its first
+# word follows a special token, `<start>`, which we leave out here.) **Predict:** what does it see before it writes
+# "Africa"?
 
 # %%
 words = "Jane visits Africa in September".split()
@@ -290,7 +292,7 @@ plots.show(figure, "Four squares of five by five. Scores: all filled, Africa wit
 # *"To mask a score, replace it by a very large number."*
 #
 # **Predict:** in the row of "visits" we put a number in the three hidden places. How much weight do these places get
-# for each of the numbers below?
+# together, for 10⁹, 1, 0, −5, −10⁹ and −∞?
 
 # %%
 numbers = [1e9, 1.0, 0.0, -5.0, -1e9, float("-inf")]
@@ -317,7 +319,7 @@ assert a_large_negative_number_hides
 # %%
 two = x[:2]  # "Jane", "visits": (2, D)
 W_v = torch.eye(4, requires_grad=True)
-nobody = torch.tensor([[False, False], [True, True]])
+nobody = torch.tensor([[False, False], [True, True]])  # True = may attend
 weights = torch.softmax((two @ two.T / 2).masked_fill(~nobody, float("-inf")), -1)  # (2, 2)
 an_empty_row_is_nan = weights[0].isnan().all().item() and weights[1].isfinite().all().item()
 assert an_empty_row_is_nan
@@ -338,23 +340,29 @@ W_v.grad
 # NaN times zero is NaN. One such row in a batch, and after the next step every number in `W_v` is lost. And such rows
 # do occur: you will meet them below, with padding.
 #
-# What *should* such a row give? The formula does not say, so we have to **decide**. PyTorch has decided twice:
+# What *should* such a row give? The formula does not say, so we have to **decide**. What did PyTorch decide? It has a
+# function and a module, `nn.MultiheadAttention`. The module means the opposite by True, so its mask gets a `~`, which
+# turns True and False round. It may return its weights as well, or not.
 
 # %%
 torch.manual_seed(0)  # for the random weights of the module
 batch = two[None]  # (1, 2, D)
-plain = F.scaled_dot_product_attention(batch, batch, batch, attn_mask=nobody)
-module = nn.MultiheadAttention(4, 1, batch_first=True)(batch, batch, batch, attn_mask=~nobody)[0]
-torch_function_is_finite = plain.isfinite().all().item()
-torch_module_gives_nan = module[0, 0].isnan().all().item()
-assert torch_function_is_finite
-assert torch_module_gives_nan
-print("function:", plain[0, 0].tolist(), "  module:", module[0, 0].tolist())
+module = nn.MultiheadAttention(4, 1, batch_first=True)
+empty_row = {"function": F.scaled_dot_product_attention(batch, batch, batch, attn_mask=nobody)[0, 0]}
+for wanted in (False, True):
+    out = module(batch, batch, batch, attn_mask=~nobody, need_weights=wanted)[0]
+    empty_row[f"module, need_weights={wanted}"] = out[0, 0]
+torch_gives_zeros_without_weights = not any(empty_row[name].any() for name in list(empty_row)[:2])
+torch_gives_nan_with_weights = empty_row["module, need_weights=True"].isnan().all().item()
+assert torch_gives_zeros_without_weights
+assert torch_gives_nan_with_weights
+{name: row.tolist() for name, row in empty_row.items()}
 
 # %% [markdown]
-# Nobody will read the row, so any finite number will do, as long as it does not spoil the others. Try the smallest
-# number the dtype has. It is far below every score, and a row full of it has a softmax. **Predict:** which weights
-# does the first word get now?
+# Zeros, and in one case NaN, from the same library. How would one make zeros? A first idea is the smallest number that
+# the **dtype** has, the kind of number that a tensor holds; ours is `float32`, and `torch.finfo` knows its limits. That
+# number is far below every score, and a row full of it has a softmax. **Predict:** which weights does the first word
+# get now?
 
 # %%
 smallest = torch.finfo(torch.float32).min
@@ -367,16 +375,27 @@ print(f"smallest: {smallest:.1e}   weights: {filled.tolist()[0]}")
 
 # %% [markdown]
 # Finite, but look at it: the word that may see nobody gets the mean of everybody. In such a row the mask hides nothing.
-# So we decide as PyTorch's function does: **zeros**. After the softmax, what is hidden gets weight 0 once more. In
-# every other row it has that already.
+# So we decide for **zeros**: after the softmax, what is hidden gets weight 0 once more. In every other row it has that
+# already.
 
 # %%
 closed = filled.masked_fill(~nobody, 0.0)
-nothing_is_left_in_the_row = closed[0].tolist() == [0, 0]
 the_other_row_is_untouched = torch.equal(closed[1], weights[1])
-assert nothing_is_left_in_the_row
 assert the_other_row_is_untouched
 closed
+
+# %% [markdown]
+# The test: add 100 to a hidden word. **Predict:** by how much does the empty row move, in both ways?
+
+# %%
+another = two + torch.tensor([[0.0], [100.0]])  # "visits" is hidden from "Jane"
+moved_when_filled = (filled @ another - filled @ two)[0].abs().max().item()
+moved_when_closed = (closed @ another - closed @ two)[0].abs().max().item()
+the_smallest_number_alone_lets_it_through = moved_when_filled > 10
+zeros_do_not = moved_when_closed == 0
+assert the_smallest_number_alone_lets_it_through
+assert zeros_do_not
+print("moved, filled alone:", moved_when_filled, "  with zeros:", moved_when_closed)
 
 # %% [markdown]
 # ## Attention with a mask
@@ -470,39 +489,46 @@ dict(zip(words, [round(m, 1) for m in moved.tolist()], strict=True))
 
 # %% [markdown]
 # That was one change of one word. The **gradient** asks about all small changes of all words at once: how much does
-# out_t move when x_s moves? For s > t it has to be exactly zero. We draw its norm for every pair, for three versions.
-# **Predict:** in which of them is the upper triangle empty?
+# out_t move when x_s moves? For s > t it has to be exactly zero. We draw its norm for every pair, in four versions: no
+# mask; zeros after the softmax; your attention with your mask; and **masked multi-head attention**, two heads of
+# lesson 06 that share this mask. **Predict:** in which of them is the upper triangle empty?
 
 # %%
+from course_lib.attention import MultiHeadAttention
+
+
 def influence(function):
     """Norm of d out_t / d x_s for all t and s: (T, T)."""
     jacobian = torch.autograd.functional.jacobian(function, x)  # (T, D, T, D)
     return jacobian.norm(dim=(1, 3))
 
 
+torch.manual_seed(0)
+two_heads = MultiHeadAttention(4, 2)
 versions = {"no mask": lambda x: attend(x[None], x[None], x[None])[0],
             "zero after the softmax": lambda x: torch.softmax(x @ x.T / 2, -1) * mask @ x,
-            "yours": layer}
+            "yours": layer,
+            "two heads": lambda x: two_heads(x[None], x[None], x[None], causal(len(x)))[0]}
 maps = {name: influence(function) for name, function in versions.items()}
 above = {name: m[~mask].max().item() for name, m in maps.items()}
-nothing_comes_from_the_future = above["yours"] == 0
+nothing_comes_from_the_future = above["yours"] == above["two heads"] == 0
 zero_afterwards_lets_it_through = above["zero after the softmax"] > 0.5
 assert nothing_comes_from_the_future
 assert zero_afterwards_lets_it_through
 {name: round(largest, 2) for name, largest in above.items()}  # the largest entry above the diagonal
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), sharey=True, layout="constrained")
 for axis, (name, matrix) in zip(axes, maps.items(), strict=True):
     plots.heat_map(axis, matrix, words, words, title=name)
     axis.set(xlabel="input that moves, s")
 axes[0].set(ylabel="output, t")
-plots.show(figure, "Three squares of gradient norms. Without a mask every entry is positive. With zeros after the "
-                   "softmax the upper triangle is still filled. With the mask before it, every entry above the "
-                   "diagonal is 0.00.")
+plots.show(figure, "Four squares of gradient norms. Without a mask every entry is positive. With zeros after the "
+                   "softmax the upper triangle is still filled. With the mask before it, in one head and in two, every "
+                   "entry above the diagonal is 0.00.")
 
 # %% [markdown]
-# The picture in the middle is the leak through the denominator: no weight goes to the future, and the future still
+# The second picture is the leak through the denominator: no weight goes to the future, and the future still
 # has its say.
 #
 # ### Exercise 3: `hides_the_future`
@@ -552,26 +578,27 @@ verdicts
 # one place too far. **Predict** both.
 
 # %%
-blind = learn_the_die(attend, causal(6), seed=0)  # (2, T)
 one_too_far = torch.ones(6, 6, dtype=torch.bool).tril(1)
-peeping = learn_the_die(F.scaled_dot_product_attention, one_too_far, seed=0)
-with_the_mask_it_only_guesses = blind[0].max().item() < 0.25
-its_loss_is_no_better_than_honest = blind[1].mean().item() > honest_loss - 0.05
-one_place_too_far_is_enough_to_cheat = peeping[0, :5].min().item() > 0.95
+blind = torch.stack([learn_the_die(attend, causal(6), seed) for seed in range(3)])  # (3, 2, T)
+peeping = torch.stack([learn_the_die(F.scaled_dot_product_attention, one_too_far, seed) for seed in range(3)])
+with_the_mask_it_only_guesses = blind[:, 0].max().item() < 0.25
+its_loss_is_no_better_than_honest = blind[:, 1].mean(-1).min().item() > honest_loss - 0.05
+one_place_too_far_is_enough_to_cheat = peeping[:, 0, :5].min().item() > 0.95
 assert with_the_mask_it_only_guesses
 assert its_loss_is_no_better_than_honest
 assert one_place_too_far_is_enough_to_cheat
-bars_of_hits(blind[0], "with your mask",
-             "Share of right guesses at six places: all six bars are about as high as the dashed line at one sixth.")
+draw_hits({"your mask": blind, "one place too far": peeping},
+          "Two panels, three dots at each of six places. With your mask all are near the dashed line at one sixth. "
+          "With the mask that is one place too far they are at one for places 1 to 5, and near one sixth at place 6.")
 
 # %% [markdown]
 # A loss that falls too well is a symptom. Random data make a good test of any model that has to predict: if it beats
-# chance there, something leaks.
+# chance there, on data it was not trained on, something leaks.
 
 # %% [markdown] name="padding"
 # ## The other thing to hide
 #
-# Sentences of a batch have different lengths, and a tensor has none to spare. The shorter one is filled up with
+# Sentences of a batch have different lengths, but a tensor must be rectangular. The shorter one is filled up with
 # `<pad>`. Its vector is all zeros. **Predict:** is it harmless, then? Does "Jane" get the same vector in "Jane
 # sleeps" whether padding follows or not?
 
@@ -598,7 +625,10 @@ print("padded:", [round(v, 2) for v in jane_padded.tolist()])
 #
 # ★☆☆ · 10 minutes · about 2 lines
 #
-# From the lengths of the sentences to a table of True and False.
+# From the lengths of the sentences to a table of True and False. A tensor lives on a **device**, the processor or a
+# graphics card, and two of them can only be compared on the same one. So make the table where the lengths are:
+# `torch.arange(T, device=lengths.device)`, or torch raises an error on a graphics card. (Where there is none, the check
+# imitates one.)
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -736,13 +766,23 @@ plots.show(figure, "Two squares of five by five. Jane visits Africa in September
 left = torch.tensor([[0, 0, 0, 1, 6]])  # (1, T)
 allowed = causal(T) & hide_padding(left)  # (1, T, T)
 three_rows_are_empty = allowed.any(-1).tolist() == [[False, False, False, True, True]]
-yours_stays_finite = attend(vectors[left], vectors[left], vectors[left], allowed).isfinite().all().item()
 assert three_rows_are_empty
-assert yours_stays_finite
 allowed.int()[0]
 
 # %% [markdown]
-# Three empty rows in an ordinary sentence. This is where the decision made above pays off: with −∞ alone they were NaN.
+# Three empty rows in an ordinary sentence. With −∞ alone they would be NaN, and one step of training later everything
+# would.
+
+# %%
+of_torch = F.scaled_dot_product_attention(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)
+of_yours = attend(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)
+torch_gives_zeros_there = not of_torch[:3].any()
+yours_is_finite_there = of_yours.isfinite().all().item()
+what_is_read_is_the_same = torch.allclose(of_yours[3:], of_torch[3:], atol=1e-6)
+assert torch_gives_zeros_there
+assert yours_is_finite_there
+assert what_is_read_is_the_same
+of_yours
 
 # %% [markdown] name="three-conventions"
 # ## Three conventions in one library
@@ -785,6 +825,9 @@ print("module, weight of the marked word:  ", by_module(attn_mask=marked.expand(
 # | `F.scaled_dot_product_attention` | may attend | takes the place of `attn_mask` |
 # | `nn.MultiheadAttention`: `attn_mask`, `key_padding_mask` | **not** allowed | a hint; needs `attn_mask` as well |
 # | `nn.Transformer…`: `src_mask`, `tgt_mask`, `src_key_padding_mask`, … | **not** allowed | a hint, too |
+#
+# `is_causal=True` asks for a causal mask without handing one over; in the third column a hint only says that the mask
+# which is handed over is causal.
 #
 # A mask of **floats** is a third thing: it is *added* to the scores. **Predict:** add 1 to the score of the last word.
 # By which factor does its weight grow, compared with the first word's?
@@ -877,8 +920,8 @@ print("with ~, who is seen:", (turned_round > 0).int().tolist())
 # - The mask gives each row just what it would have at test time, with a perfect first part. One masked pass equals
 #   T separate passes.
 # - Hide before the softmax, with something far below every score. After it, the future leaks through the denominator.
-# - A row with nothing left is NaN with −∞. With a very small number it is the mean of all that is hidden. We decided:
-#   zeros.
+# - A row with nothing left is NaN with −∞. With a large negative number it is the mean of all that is hidden, a leak.
+#   We decided: zeros.
 # - Test for leaks: change the future, or take the gradient. Above the diagonal it has to be exactly zero.
 # - Padding is hidden as a key: (B, 1, T). Masks are combined with `&`.
 #
