@@ -196,7 +196,6 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     mask:    bool, broadcastable to (B, Tq, Tk); True = may attend; None where all may
     returns: (B, Tq, dv)  softmax(query key^T / sqrt(d)) value.
              A masked key has weight 0. A query that may attend to no key gets zeros.
-             (Any finite numbers would do, for nobody reads them.)
 
     Vaswani et al. 2017, arXiv:1706.03762, equation 1; masking: section 3.2.3.
     """

@@ -390,7 +390,7 @@ print(f"wet + alive: {wet_plus_alive.max():.0f} at most for a mixture, {way[-1].
 #
 # Several sets of weights, each for its own part of the vector: keep this thought. It comes back in lesson 06.
 #
-# | | mean | max-pooling, softened |
+# | part | mean | max-pooling, softened |
 # |---|---|---|
 # | **inputs** | x (N, D) | x (N, D), β |
 # | **similarity** | none | β · x: each number speaks for itself |
@@ -483,7 +483,7 @@ plots.show(figure, "TF-IDF weights of four captions. The words 'the' and 'cat' h
 # logarithm](https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting), so that no word gets
 # exactly zero.
 #
-# | | max-pooling, softened | TF-IDF |
+# | part | max-pooling, softened | TF-IDF |
 # |---|---|---|
 # | **inputs** | x (N, D), β | the word counts of all texts, x (N, D) |
 # | **similarity** | β · x: each number speaks for itself | **none: counts** |
@@ -595,7 +595,7 @@ plots.show(figure, "Tables from left to right. The query asks for light 2 and we
 # So scores are computed from what is wanted and what is there, and they are used for one thing only: to decide how much
 # of each input goes into the output.
 #
-# | | TF-IDF | with a query |
+# | part | TF-IDF | with a query |
 # |---|---|---|
 # | **inputs** | the word counts of all texts, x (N, D) | **query (D,)**, x (N, D) |
 # | **similarity** | none: counts | **features of x, weighted by the query** |

@@ -190,7 +190,7 @@ print(f"train to station: score {scores[1, 4]:.0f}, weight {all_weights[1, 4]:.2
 # 2. weight, normalised over all k: w_qk = exp(s_qk) / Σ_j exp(s_qj)
 # 3. new vector: y_q = Σ_k w_qk v_k, so for the first word y₁ = Σ_j w₁j v_j
 #
-# | | self-attention, nothing trained |
+# | part | self-attention, nothing trained |
 # |---|---|
 # | **inputs** | x (T, D) |
 # | **similarity** | x · x, every word with every word |

@@ -388,7 +388,7 @@ assert without_tanh_the_query_has_no_say
 # %% [markdown] name="version-0"
 # ## Version 0
 #
-# | | lesson 02, untrained | version 0 |
+# | part | lesson 02, untrained | version 0 |
 # |---|---|---|
 # | **inputs** | x (T, D) | query q (D_q,), inputs X (N, D_x) |
 # | **similarity** | x · x | **v · tanh(q W_q + x_n W_x)**, a feed-forward network that projects both |
@@ -716,7 +716,7 @@ print("at 18 letters the map that points right belongs to the better network:", 
 #
 # A year later Luong, Pham and Manning compared ways to score ([arXiv:1508.04025](https://arxiv.org/abs/1508.04025)):
 #
-# | | Bahdanau 2014 | Luong 2015 |
+# | part | Bahdanau 2014 | Luong 2015 |
 # |---|---|---|
 # | **asks** | the state before the step, s_{i−1} | the state after it, s_i |
 # | **similarity** | v · tanh(W_d s + W_e h) | *dot*: s · h, *general*: s · W h, *concat*: v · tanh(W [s; h]) |

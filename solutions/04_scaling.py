@@ -149,7 +149,7 @@ plots.show(
 # %% [markdown] name="version-1"
 # ## Version 1
 #
-# | | version 0 | version 1 |
+# | part | version 0 | version 1 |
 # |---|---|---|
 # | **inputs** | query $q$, inputs $X$ | query $q$, inputs $X$ |
 # | **similarity** | $e = \tanh(q W_q + X W_x)\, v$ | $\boldsymbol{e = X q}$ |
@@ -612,7 +612,7 @@ claim("the mean is 0", all(abs(e.mean()) < 0.05 * d**0.5
 # Divide by what has grown. (The width is $d$ where we vary it, and $D$ where it is the
 # number of columns of $X$.)
 #
-# | | version 1 | version 2 |
+# | part | version 1 | version 2 |
 # |---|---|---|
 # | **inputs** | query $q$, inputs $X$ | query $q$, inputs $X$ |
 # | **similarity** | $e = X q$ | $\boldsymbol{e = X q \,/ \sqrt{D}}$ |

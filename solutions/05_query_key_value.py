@@ -104,7 +104,7 @@ plots.show(figure, "A table of scores, three questions by five words. Who: Jane 
 # %% [markdown]
 # One row per question, one column per word. All that is left is version 2 on every row.
 #
-# | | version 2 | version 3 |
+# | part | version 2 | version 3 |
 # |---|---|---|
 # | **inputs** | query (D,), inputs (N, D) | **queries (M, D)**, inputs (N, D) |
 # | **similarity** | inputs · query / √D | **queries · inputsᵀ / √D** |
@@ -210,7 +210,7 @@ plots.show(figure, "A thousand answers as dots: place plus time to the right, wa
 # You look for a video. You type a **text**. It is compared with the **titles**. You get the **videos**. Your text is
 # not compared with pixels, and it is not the title that you want to watch.
 #
-# | | in the search | in attention |
+# | part | in the search | in attention |
 # |---|---|---|
 # | what you ask with | the text you type | **query** |
 # | what it is compared with | the title | **key** |
@@ -291,7 +291,7 @@ round(weight_by_hand, 2)
 # *encoder–decoder attention*. One thing is still missing. Our wishes come ready made; in a Transformer they are made,
 # too, by a third matrix, from the vectors of the writer's words. Version 5 brings it.
 #
-# | | version 3 | version 4 |
+# | part | version 3 | version 4 |
 # |---|---|---|
 # | **inputs** | queries (M, D), inputs (N, D) | queries (M, D_q), inputs (N, D_x), **W_k (D_x, D_q), W_v (D_x, D_v)** |
 # | **similarity** | queries · inputsᵀ / √D | queries · **keysᵀ** / √D_q, where keys = inputs W_k |
@@ -438,7 +438,7 @@ plots.show(figure, "Two drawings with five French words below and three English 
                    "there are no thick arrows.")
 
 # %% [markdown]
-# | | RNN with attention (lesson 03) | Transformer (version 4) |
+# | part | RNN with attention (lesson 03) | Transformer (version 4) |
 # |---|---|---|
 # | **query** | decoder state s, (D_s,), one at a time | one row for each target word, (M, D_q), all at once |
 # | **key** | encoder state hₙ, (N, D_h) | inputs W_k, (N, D_q) |
@@ -549,7 +549,7 @@ dict(zip(words, africas_scores.tolist(), strict=True))
 # %% [markdown] name="version-5"
 # ## Version 5
 #
-# | | version 4 | version 5 |
+# | part | version 4 | version 5 |
 # |---|---|---|
 # | **inputs** | queries (M, D_q), inputs (N, D_x), W_k, W_v | **x (N, D_x), W_q (D_x, D_k)**, W_k, W_v |
 # | **similarity** | queries · (inputs W_k)ᵀ / √D_q | **x W_q** · (x W_k)ᵀ / √D_k |

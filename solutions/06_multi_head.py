@@ -340,7 +340,7 @@ print("head 1, by view:", by_view[0].tolist())
 # %% [markdown] name="version-6"
 # ## Version 6
 #
-# | | version 5 | version 6 |
+# | part | version 5 | version 6 |
 # |---|---|---|
 # | **inputs** | x (N, D_x), W_q, W_k, W_v | **query (B, Tq, d), key, value (B, Tk, d)**, W_q, W_k, W_v, **W_o** |
 # | **similarity** | x W_q · (x W_k)ᵀ / √D_k | **in each head:** query W_q · (key W_k)ᵀ / **√d_head** |

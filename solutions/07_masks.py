@@ -400,7 +400,7 @@ print("moved, filled alone:", moved_when_filled, "  with zeros:", moved_when_clo
 # %% [markdown]
 # ## Attention with a mask
 #
-# | | version 5 | with a mask, in a batch |
+# | part | version 5 | with a mask, in a batch |
 # |---|---|---|
 # | **inputs** | x (N, D_x) | query (B, Tq, d), key (B, Tk, d), value (B, Tk, dv), **mask** like (B, Tq, Tk) |
 # | **similarity** | x W_q · x W_k / √D_k | query · key / √d, **lowest where the mask is False** |
@@ -669,7 +669,7 @@ assert two_sentences_of_five_raise
 # %% [markdown]
 # Broadcasting lines axes up **from the right**:
 #
-# | | batch | query | key |
+# | tensor | batch | query | key |
 # |---|---|---|---|
 # | scores (B, Tq, Tk) | 2 | 5 | 5 |
 # | mask (B, T) | – | **2** | 5 |
@@ -819,7 +819,7 @@ print("module, weight of the marked word:  ", by_module(attn_mask=marked.expand(
 # %% [markdown] name="mask-table"
 # Two opposite meanings of True live in one library:
 #
-# | | True means | `is_causal=True` |
+# | where | True means | `is_causal=True` |
 # |---|---|---|
 # | this course | may attend | – |
 # | `F.scaled_dot_product_attention` | may attend | takes the place of `attn_mask` |

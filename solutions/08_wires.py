@@ -110,7 +110,7 @@ print(f"without: {without:.6f}   added: {added:.2f}")
 #
 # A millionth, or nearly two. The whole change is one plus sign:
 #
-# | | plain | skip connection |
+# | part | plain | skip connection |
 # |---|---|---|
 # | **inputs** | x (B, T, D) | x (B, T, D), and a road around the layer |
 # | **what the layer learns** | the new x | what to **add** to x |
@@ -994,7 +994,7 @@ AddNorm = check(SublayerConnection).verified
 # All pieces are there. A block of the encoder, then: look around, and think about it. Each half is wrapped in a wire of
 # its own, with its own gain and offset. Everything keeps the shape, so blocks can be stacked to any height.
 #
-# | | attention | feed-forward | skip connection | layer norm |
+# | part | attention | feed-forward | skip connection | layer norm |
 # |---|---|---|---|---|
 # | **inputs** | x (B, T, D) | x (B, T, D) | x, f(x) (B, T, D) | x (B, T, D) |
 # | **who meets whom** | words meet words | features of one word | nobody | features of one word |
@@ -1033,7 +1033,7 @@ print(f"standard deviation {(10 * x).std():.1f} -> {out.std():.1f}   likeness {l
 # Yours stands **after** the sum: *post-norm*, as in 2017. Later models put it **before** the sublayer, on the
 # branch: *pre-norm*. Then nothing at all stands on the road. It is another class:
 #
-# | | post-norm | pre-norm |
+# | part | post-norm | pre-norm |
 # |---|---|---|
 # | **inputs** | x, sublayer | x, sublayer |
 # | **the sublayer sees** | x | norm(x) |

@@ -883,7 +883,7 @@ claim("each of 199 words looks one back",
 # The position comes in once, before the first layer. In the table of version 6, one
 # line changes:
 #
-# | | version 6 | version 6 with positions |
+# | part | version 6 | version 6 with positions |
 # |---|---|---|
 # | **inputs** | $X$, (B, T, d) | $\boldsymbol{X + \mathrm{PE}}$, (B, T, d) + (T, d) |
 #

@@ -861,7 +861,7 @@ claim("one small word turns more than nine verdicts in ten",
 # Python*, second edition, section 11.4. Its task is IMDB: 25,000 reviews to learn from,
 # 25,000 to test, half of them positive.
 #
-# | | classic recipe | yours, above |
+# | part | classic recipe | yours, above |
 # |---|---|---|
 # | **vocabulary** | the 20,000 most frequent words | 40 words |
 # | **width, heads, feed-forward, layers** | 256, 2, 32, 1 | 64, 4, 128, 2 |

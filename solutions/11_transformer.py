@@ -307,7 +307,7 @@ verdicts
 # x = norm3(x + dropout(feed-forward(x)))                                     think
 # ```
 #
-# | | self-attention of the decoder | cross-attention |
+# | part | self-attention of the decoder | cross-attention |
 # |---|---|---|
 # | **inputs** | query, key, value: **x** | query: **x**; key, value: **memory** |
 # | **similarity** | in each head: (x W_q) · (x W_k)ᵀ / √d_head, future masked | (x W_q) · (**memory** W_k)ᵀ / √d_head |

@@ -258,7 +258,7 @@ assert no_table_does_better_than_counting
 # Now let the model see all the tokens before, not only the last. You have everything: the decoder of lesson 11, without
 # the attention to a source. What is left is called **decoder-only**.
 #
-# | | bigram table | decoder-only Transformer |
+# | part | bigram table | decoder-only Transformer |
 # |---|---|---|
 # | **inputs** | the last token | **all tokens so far**, (B, T) |
 # | **similarity** | none: a row is looked up | **version 6 with a causal mask**, q · k / √d, in every block |

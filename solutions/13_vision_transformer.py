@@ -201,7 +201,7 @@ tuple(by_matrix.shape), a_strided_convolution_is_the_same_map
 # to no patch. It begins as the same learned vector for every picture, and looks around in every layer like the others.
 # It is called the **class token**.
 #
-# | | sentence (lesson 10) | picture |
+# | part | sentence (lesson 10) | picture |
 # |---|---|---|
 # | **a token** | a word number, looked up in a table | **a patch, times a matrix** |
 # | **positions** | sinusoids, made | **one row for each place, learned** |
@@ -1106,7 +1106,7 @@ plots.show(figure, "Four canvases of three by three handwritten digits, all nine
 # leave out the class token), a feed-forward network thinks about each. The word is one vector. It asks, by your
 # `MultiHeadAttention`, and a matrix draws what comes back.
 #
-# | | self-attention in the ViT | across modalities |
+# | part | self-attention in the ViT | across modalities |
 # |---|---|---|
 # | **inputs** | x (B, N + 1, d) | **word (B, 1, d)**, picture (B, 9, d) |
 # | **similarity** | patch with patch | **word with patch** |

@@ -250,7 +250,7 @@ assert weights_move_by_more_than_a_third
 # **Static** connections are learned in training and then stay as they are. **Dynamic** connections are worked out anew
 # for every input; what is learned is *how* to work them out.
 #
-# | | fully connected | convolution | recurrence | attention |
+# | part | fully connected | convolution | recurrence | attention |
 # |---|---|---|---|---|
 # | **inputs** | x (T, D) | x (T, D) | x (T, D) | x (T, D) |
 # | **similarity** | none: M is learned | none: the distance | none: gates on the way | **x W_q · x W_k** |

@@ -122,7 +122,7 @@ minilm.NAMES
 # %% [markdown]
 # ## What is different
 #
-# | | your `EncoderLayer` | MiniLM |
+# | part | your `EncoderLayer` | MiniLM |
 # |---|---|---|
 # | order | attention, add & norm, feed-forward, add & norm | the same: it is the order of 2017 |
 # | switch | ReLU | **GELU** |
@@ -728,7 +728,7 @@ if MINILM:
 # **SmolLM2** has 30 blocks. Around them nothing is new: a table of tokens, pre-norm blocks, a causal mask, the next
 # token (lesson 12). Inside a block four parts are different. This is called the Llama architecture.
 #
-# | | 2017 | SmolLM2 |
+# | part | 2017 | SmolLM2 |
 # |---|---|---|
 # | norm | layer norm | **RMSNorm** |
 # | positions | sinusoids, added once | **RoPE**: queries and keys are turned, in every block |
@@ -1057,7 +1057,7 @@ assert more_than_twice_the_model
 # million numbers. And each new token has to read all of it. So SmolLM2 has nine heads that **ask**, and three that
 # **are asked**: queries 1, 2 and 3 share the first head of keys and values, and so on.
 #
-# | | version 6 | grouped queries |
+# | part | version 6 | grouped queries |
 # |---|---|---|
 # | **inputs** | in each head: query, key, value (B, H, T, d) | query (B, H, T, d), **key, value (B, G, T, d)** |
 # | **similarity** | query h · key h / √d | query h · **key ⌊h · G / H⌋** / √d |
