@@ -135,7 +135,7 @@ def opinion_vectors(read, data):
 
 
 def fitted(features, training):
-    """Logistic regression on the counts of features: predicts(texts, labels) -> accuracy.
+    """Logistic regression on the counts of features: right(texts, labels) -> accuracy; right.features is their number.
 
     features: such as ordered_pairs, or n, for runs of up to n words
     """
@@ -145,7 +145,12 @@ def fitted(features, training):
     choice = {"analyzer": features} if callable(features) else {"ngram_range": (1, features)}
     counts = CountVectorizer(**choice)
     model = LogisticRegression(max_iter=1000).fit(counts.fit_transform(training[0]), training[1])
-    return lambda split: model.score(counts.transform(split[0]), split[1])
+
+    def right(split):
+        return model.score(counts.transform(split[0]), split[1])
+
+    right.features = len(counts.vocabulary_)
+    return right
 
 
 @torch.no_grad()
