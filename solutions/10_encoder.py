@@ -81,9 +81,9 @@ plots.show(encoder(), "encoder")
 
 # %% [markdown]
 # Read it from the bottom up. The thick line is the **residual stream**: what all skip
-# connections together carry on. A sublayer reads from it, and its answer is added to
-# it; then comes a norm, which in post-norm stands on the line itself. You wrote this in
-# lesson 08: `SublayerConnection`. For one layer, that is
+# connections together carry on. A sublayer reads from it, its answer is added to it,
+# and a norm follows. You wrote this in lesson 08: `SublayerConnection`. For one layer,
+# that is
 #
 # $$
 # \underset{(B,\,T,\,d)}{h} = \mathrm{LayerNorm}_1(x + \mathrm{MultiHead}(x, x, x))
@@ -404,9 +404,8 @@ claim("over all positions the logit of a fresh model moves with the padding",
 # %% [markdown] name="twins"
 # ## A task that no bag of words can solve
 #
-# In most reviews, single words tell much, whatever their order. A good score there says
-# little about what an encoder makes of order. So we write reviews in which order is
-# everything. There are three forms:
+# In most reviews, single words tell much, and a good score says little about order. So
+# we write reviews in which order is everything. There are three forms:
 #
 # | form | what counts |
 # |---|---|
@@ -437,15 +436,13 @@ splits = split_of_twins(0)  # (texts, labels) each
 [len(texts) for texts, _ in splits]
 
 # %% [markdown]
-# A bag of words counts which words occur. Twins have the same counts, so they get the
-# same answer: right for one of them, wrong for the other. That is one half by
-# construction, and no training can change it.
+# A bag of words gives both twins the same answer: right for one, wrong for the other.
+# That is one half by construction.
 #
 # A rival that knows some order counts **n-grams**: strings of up to $n$ neighbouring
 # words, such as *was dreadful but*. Logistic regression does the rest: one weight for
 # each n-gram; their sum, squeezed between 0 and 1, is the probability of a good review.
-# Between X and its *but* there are at most four other words. How long do the n-grams
-# have to be?
+# Between X and its *but* there are at most four other words.
 
 # %%
 from course_lib.experiments.twins import fitted
@@ -456,8 +453,7 @@ for n in right:
 print(f"{right[6].features:,} different ones of up to 6 words")
 
 # %% [markdown]
-# With up to six words (X, four others, *but*) it is right every time here. An honest
-# rival, then: thousands of strings, for a language of 40 words, and it solves the task.
+# With up to six words (X, four others, *but*) it is right: an honest rival.
 
 # %% tags=["claim"]
 # The proof
@@ -468,13 +464,11 @@ claim("n-grams of up to six words are", right[6](splits[2]) > 0.98)
 # %% [markdown] name="keep-the-best"
 # ## Keep the best
 #
-# One pass over all training texts is an **epoch**. The last epoch need not be the best
-# one: a model that goes on learning may begin to learn its training texts by heart,
-# which is called **overfitting**. So after each epoch we ask the validation texts, and
-# keep the weights of the epoch that was best. Kept weights are a **checkpoint**.
-#
-# The **test** texts are asked once, at the end. If you choose by them, you have no test
-# left: the best of many results is a little too good, by chance.
+# One pass over all training texts is an **epoch**. The last one need not be the best: a
+# model may begin to learn its training texts by heart, which is called **overfitting**.
+# So after each epoch we ask the validation texts, and keep the weights of the best
+# epoch. Kept weights are a **checkpoint**. The **test** texts are asked once, at the
+# end: the best of many results is a little too good, by chance.
 #
 # `model.state_dict()` is a dict: for each name, one of the model's tensors. An
 # optimizer changes the weights step by step.
@@ -562,8 +556,13 @@ history, tested = keep_the_best(model, train_epoch, accuracy, validation, test, 
 rivals = {n: right[n](splits[1]) for n in (3, 5)}
 plots.show(draw.epochs(history, rivals), "twins-epochs")
 
+# %% tags=["claim"]
+# The proof
+claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
+
 # %% [markdown]
-# A checkpoint that outlives the notebook is a file. A file of weights is a list of
+# ## Further: a checkpoint that outlives the notebook
+# A file of weights is a list of
 # names and numbers. It does not say how to *build* the model, so the constructor's
 # arguments are kept beside them. (In Keras, `get_config` is for that.)
 
@@ -582,7 +581,6 @@ checkpoints.load(again, path)
 
 # %% tags=["claim"]
 # The proof
-claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
 claim("the file gives a new model the same answers",
       accuracy(again, validation) == accuracy(model, validation) > before)
 
@@ -591,9 +589,9 @@ claim("the file gives a new model the same answers",
 #
 # Both rivals solve the test. But how? After X there have never been more than four
 # words before *but*. Now there are six, seven or nine, put together from phrases of
-# training, so that no word is new; and no text is longer than those of training, so
-# that no position is. This is a test of **length generalisation**: being right on what
-# is longer than anything in training.
+# training: no word is new, no text is longer than in training, and so no position is
+# new. This is a test of **length generalisation**: being right on what is longer than
+# in training.
 
 # %%
 from course_lib.experiments.twins import with_a_gap
@@ -622,9 +620,8 @@ for gap, reviews in longer.items():
     print(f"{gap:13}   {right[6](reviews):9.2f}   {encoders:7.2f}")
 
 # %% [markdown]
-# The six-gram model falls far, towards chance. The encoder hardly notices. One training
-# is one draw, so both were trained with five seeds: a dot is a training, a line joins
-# the medians.
+# The six-gram model falls far, the encoder hardly. One training is one draw, so here
+# are five of each: a dot is a training, a line joins the medians.
 
 # %%
 from course_lib.experiments.stored import stored
@@ -633,8 +630,8 @@ gaps = stored("10-gaps") + stored("10-windows")
 plots.show(draw.reach(gaps, ("encoder", "runs of up to six words")), "twins-gaps")
 
 # %% [markdown]
-# Up to 12 words, no text is longer than in training. At 24 and 40 the texts are longer,
-# and their positions were never trained: now some encoders fall, and some do not.
+# At 24 and 40, texts have positions that were never trained: some encoders fall, and
+# some do not.
 
 # %% tags=["claim"]
 # The proof
@@ -671,7 +668,7 @@ windowed = Windowed(**sizes, num_classes=2)
 [sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
 
 # %% [markdown]
-# The number of weights is the same. We trained encoders with windows of three, four and
+# We trained encoders with windows of three, four and
 # eight words on either side, and a rival that is no network: logistic regression on
 # *ordered pairs*, which word stands at most eight words before which other one.
 
@@ -682,21 +679,19 @@ near_pairs = "pairs in order, within eight words"
 plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
 
 # %% [markdown]
-# On the whole, the narrower the window, the worse with longer gaps. If we had tried the
-# narrowest one alone, we would have believed the explanation. But look closer.
+# On the whole, the narrower the window, the worse. With the narrowest one alone, we
+# would have believed the explanation. But look closer.
 #
 # - Four words on either side make a receptive field of eight, and at a gap of six,
-#   *but* is seven words away: it is in reach. Two of five fall below 0.9 all the same.
-#   And two others are still above 0.9 at 24 and 40, where no token reaches from X to
-#   *but*.
+#   *but* is seven words away: in reach. Two of five fall below 0.9 all the same. And
+#   two others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
 # - The ordered pairs are right at every gap, though they see only eight words. For
-#   there is a rule that needs no more: **what follows *but* counts, and what follows
-#   *although* does not.** From such a word to the next opinion, it is never more than
-#   eight words, whatever the gap.
+#   there is a rule that needs no more: what follows *but* counts, and what follows
+#   *although* does not. From such a word to the next opinion it is never more than
+#   eight words.
 #
-# So nobody has to reach from X to *but*, and the explanation was wrong. What is left: a
-# narrower window makes this encoder worse at longer gaps. Several rules fit the
-# training reviews. Which one has it learned?
+# So nobody has to reach from X to *but*. What is left: a narrower window makes this
+# encoder worse at longer gaps.
 
 # %% tags=["claim"]
 # The proof
@@ -716,11 +711,10 @@ claim("pairs within eight words are right at every gap", all(
 # A test cannot say *how* a model is right. An **intervention** can: change one thing in
 # the input, leave the rest as it is, and look at the verdict.
 #
-# In all test reviews with *but*, we put another word in its place. Write *although*,
-# and the other opinion counts: *the garden was dreadful although the room was
-# brilliant*. A model that is right must change its verdict. So this alone says nothing
-# new. It needs a control: *the* in the place of *but*, which says nothing about either
-# opinion. We trained ten encoders, each with a seed of its own.
+# In all test reviews with *but*, we write *although* in its place. Now the other
+# opinion counts, so a model that is right must change its verdict. That alone says
+# nothing new. It needs a control: *the* in the place of *but*, which says nothing about
+# either opinion. Here are ten encoders, each with a seed of its own.
 
 # %% tags=["predict"]
 predict(
@@ -751,11 +745,11 @@ changes = {f"{other} for {word}": [row[f"{word} to {other}"] for row in asked]
 plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
 
 # %% [markdown]
-# *although* changes every verdict, with all ten encoders. *the* changes none, or nearly
-# none, with nine of them: these do not read *but* at all. And where *the* stands in the
-# place of a later *although*, nearly every verdict changes. So the rule of the nine is:
-# **Y counts, unless an *although* stands in the middle.** The tenth reads *but* as
-# well. All ten are right on the test, and no score tells them apart.
+# *although* changes every verdict, with all ten encoders. *the* changes (nearly) none
+# with nine of them: these do not read *but* at all. And *the* in the place of a later
+# *although* changes (nearly) every one. So the rule of the nine is: **Y counts, unless
+# an *although* stands in the middle.** The tenth reads *but* as well. All ten are right
+# on the test, and no score tells them apart.
 #
 # A rule that serves the training data, and is not the one that was meant, is called a
 # **shortcut**. Without its control, the first edit would have looked like a proof that
@@ -803,10 +797,9 @@ print(f"six-grams: {right[6](front):.2f}")
 print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
 
 # %% [markdown]
-# It falls to little more than chance. Two things have changed for it: four words are
-# new *there*, and all others stand four positions further on. So we change one at a
-# time: the positions without the words, and the words without the positions. (The four
-# words then get positions 21 to 24, behind the review.)
+# Little more than chance. Two things have changed: four words are there, and all others
+# stand four positions further on. So we change one at a time. (Without new positions,
+# the four words get positions 21 to 24, behind the review.)
 
 # %%
 from course_lib.experiments.asked import accuracy_at, short_enough
@@ -821,8 +814,8 @@ pairs = fitted(ordered_pairs, splits[0])  # which word stands before which other
 print(f"ordered pairs of words:  {pairs(front):.2f}")
 
 # %% [markdown]
-# It is the positions. And not those of all words. Here are ten encoders again; in the
-# last two rows, some words are moved and the others stay.
+# It is the positions. And not those of all words: here are the ten encoders again, and
+# in the last two rows only some words are moved.
 
 # %%
 rows = {"four words in front": "words in front",
@@ -834,11 +827,11 @@ shifted = {label: [row[name] for row in asked] for label, name in rows.items()}
 plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 
 # %% [markdown]
-# Moving X and each *although* is enough for the whole fall. Moving all other words does
-# nearly nothing. So they tell X from Y, and an *although* in front from one in the
-# middle, by **absolute position**: in training, X stood at positions 3 to 8, and Y at 8
-# to 20. N-grams know no positions, and ordered pairs of words neither: those are right
-# here, too, and at every gap. On this task, the deepest model is not the safest one.
+# X and *although* are enough for the whole fall; all other words matter hardly. So the
+# encoders tell X from Y, and an *although* in front from one in the middle, by
+# **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20.
+# N-grams and ordered pairs of words know no positions, and the pairs are right at every
+# gap, too: on this task, the deepest model is not the safest one.
 #
 # An encoder whose training has *other* remarks in front of half of its reviews is right
 # here, with five seeds of five. (Lesson 15 has positions that know distances alone.)
@@ -859,15 +852,14 @@ claim("an encoder whose training has remarks in front is right, with every seed"
 # %% [markdown] name="representation"
 # ## What the encoder has written into the words
 #
-# The encoder gives a vector to **every token**. Before it, a word is one row of the
-# embedding table, the same in every sentence. After it, it is a **contextual
-# embedding**: a vector of this word *in this sentence*. Put any output layer on it: one
-# for each token (*which words are names?*), one for two texts (*do they say the
-# same?*), or a decoder, in lesson 11. Such vectors are a **representation**.
+# The encoder gives a vector to **every token**. Before it, a word is one row of a
+# table. After it, it is a **contextual embedding**: a vector of this word *in this
+# sentence*. Any output layer can be put on such a **representation**: one for each
+# token (*which words are names?*), one for two texts, or a decoder, in lesson 11.
 #
-# A new question, about a single word: *is this the opinion that counts?* The encoder's
-# weights are frozen, which means that they are not trained any more. Only a logistic
-# regression is fitted, on the vectors of the opinion words. This is called **probing**.
+# A new question, about a single word: *is this the opinion that counts?* The encoder is
+# frozen: its weights are not trained any more. Only a logistic regression is fitted, on
+# the vectors of the opinion words. This is called **probing**.
 #
 # A row of the table alone must give one half: each word counts in exactly one of two
 # twins. But what *enters* the first layer also has its position, and in two of the
@@ -902,8 +894,7 @@ probes = {name: probed(read, some, test) for name, read in readers.items()}
 
 # %% [markdown]
 # The position is worth nearly ⅔, and an untrained encoder adds nothing to it. A probe
-# needs such a control, too: only what is above it was written by training. Here are the
-# ten encoders.
+# needs such a control: only what is above it was written by training.
 
 # %%
 rows = {"embedding row": "embedding", "what enters layer 1": "entering",
@@ -912,11 +903,10 @@ of_ten = {name: [row[f"probe {key}"] for row in asked] for name, key in rows.ite
 plots.show(draw.seeds(of_ten, "accuracy of the probe", chance=True), "twins-probes")
 
 # %% [markdown]
-# Nine of ten write *brilliant, and it counts* into the word itself. The tenth, at 0.81,
-# is the one that reads *but* as well. Before the encoder, "brilliant" is nearly the
-# same vector in both twins; after it, even a maximum over words can tell twins apart. A
-# probe shows what *can be read* from a vector, and not that the model uses it. For that
-# you need an intervention.
+# Nine of ten write *brilliant, and it counts* into the word itself, so that even a
+# maximum over words can tell twins apart. The tenth, at 0.81, is the one that reads
+# *but* as well. A probe shows what *can be read* from a vector, and not that the model
+# uses it. For that you need an intervention.
 
 # %% tags=["claim"]
 # The proof
@@ -956,20 +946,12 @@ predict(
 film = stored("10-recipe")
 plots.show(draw.recipe(film), "recipe-epochs")
 
-# %%
-for name in dict.fromkeys(row["model"] for row in film):
-    best = [f"{row['best']:.2f}" for row in film if row["model"] == name]
-    print(f"{name:26}", "test accuracy", *best)
-
 # %% [markdown]
 # The recipe is at its best after one or two epochs. After ten it knows its training
-# texts by heart, and new ones less well: by about two points on the test. **This** is
-# where your loop pays. Even so, counting single words does as well; with pairs of words
-# it is about a point better. With only 1,752 test reviews, a difference of a point is
-# within chance.
-#
-# What this does not show: the recipe was made for 25,000 *long* reviews, which we have
-# not tried.
+# texts by heart, and is about two points worse on the test: **here** your loop pays.
+# Counting single words does as well, and with pairs of words about a point better,
+# which is within chance for 1,752 reviews. (The recipe was made for 25,000 *long*
+# reviews. We have not tried these.)
 
 # %% tags=["claim"]
 # The proof
@@ -999,13 +981,10 @@ claim("it is within three percentage points of TF-IDF of words", all(
 # | **epochs** | 10, the best one kept (the book: 20) | 6, the best one kept |
 #
 # Ours differs from the book's in more than the epochs: it hides padding in the
-# attention and in the pooling, which the book's first model does not; it chooses by
-# validation accuracy, where Keras' `save_best_only` watches the validation loss; and
-# the two libraries have other defaults for initial weights and for RMSprop. The book
-# has a second model, with learned positions.
+# attention and in the pooling, which the book's first model does not, and it chooses by
+# validation accuracy instead of validation loss.
 #
-# One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. The
-# dropout of ½ before the head sets half of the pooled numbers to 0 in training. In
+# One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. In
 # Keras each head may have any width, here 256; so both together are 512 wide, and $W_o$
 # brings 512 numbers back to 256.
 
@@ -1171,10 +1150,10 @@ if vectors:
 # - Twins: a bag of words and an encoder without positions are right in exactly one
 #   half, by construction. Six-grams solve the test and fall with longer gaps; the
 #   encoder stays right, and falls with four words in front.
-# - Equal scores, other rules: an intervention shows what a model reads, and only beside
-#   its control. Nine encoders of ten read *although* and hardly notice *but*; they tell
-#   X from Y by absolute position.
-# - What the encoder writes into a word can be read by a probe. Ask an untrained
+# - Equal scores, other rules: an intervention, beside its control, shows what a model
+#   reads. Nine of ten encoders read *although* and not *but*, and tell X from Y by
+#   absolute position.
+# - A probe shows what can be read from a contextual embedding. Ask an untrained
 #   encoder, too.
 # - The classic recipe has 5,664,033 parameters, nine tenths of them in its embeddings.
 #   On short film reviews it is no better than TF-IDF of single words.

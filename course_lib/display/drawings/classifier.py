@@ -15,7 +15,7 @@ LOOKS |= {f"encoder that sees {name} words on either side": (style.LINES[3 + n],
                                                              ((0, (5, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)))[n],
                                                              f"window of {WIDTHS[name]}")
           for n, name in enumerate(WIDTHS)}
-GAPS = (0, 2, 4, 6, 7, 9, 12, 24, 40)  # words after the first opinion that are drawn
+GAPS = (0, 4, 6, 7, 9, 12, 24, 40)  # words after the first opinion that are drawn
 
 
 def _chance(axis, x, words="chance"):
@@ -56,10 +56,10 @@ def reach(rows, names):
         colour, mark, line, says = LOOKS[name]
         of, shift = [row for row in rows if row["model"] == name], 0.1 * (n - (len(names) - 1) / 2)
         x = [at[gap] + shift for gap in GAPS]
-        axis.plot(x * len(of), [row[f"gap {gap}"] for row in of for gap in GAPS], mark, color=colour, markersize=4,
-                  alpha=0.5, markeredgewidth=0)
+        dots = {(x[at[gap]], round(row[f"gap {gap}"], 2)) for row in of for gap in GAPS}  # what is equal is drawn once
+        axis.plot(*zip(*sorted(dots), strict=True), mark, color=colour, markersize=4, alpha=0.6, markeredgewidth=0)
         medians = [statistics.median(row[f"gap {gap}"] for row in of) for gap in GAPS]
-        for part in (slice(None, 3), slice(3, -2), slice(-2, None)):
+        for part in (slice(None, 2), slice(2, -2), slice(-2, None)):
             axis.plot(x[part], medians[part], color=colour, linestyle=line, linewidth=2.6 if name == "encoder" else 1.6)
         ends[says] = medians[-1], colour
     for (says, (_, colour)), y in zip(ends.items(), _apart([end for end, _ in ends.values()]), strict=True):
@@ -86,12 +86,9 @@ def seeds(values, says, chance=False):
     figure, axis = plt.subplots(figsize=(6.8, 0.8 + 0.5 * len(values)), layout="constrained")
     for n, shares in enumerate(values.values()):
         axis.axhline(n, color=style.tint(style.INK, 0.15), linewidth=1, zorder=0)
-        seen = {}
-        for share in sorted(shares):
-            place = round(share * 60)
-            seen[place] = seen.get(place, -1) + 1
-            axis.plot(share, n - 0.075 * seen[place], "o", color=style.INK, markersize=5, markeredgewidth=0.6,
-                      markeredgecolor=style.PAPER)
+        places = [round(share * 60) for share in shares]
+        heights = [n - 0.075 * places[:i].count(place) for i, place in enumerate(places)]
+        axis.plot(shares, heights, "o", color=style.INK, markersize=5, markeredgewidth=0.6, markeredgecolor=style.PAPER)
     if chance:
         axis.axvline(0.5, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
         axis.text(0.49, -0.55, "chance", color=style.SOFT, fontsize=9, ha="right", va="top")
