@@ -186,39 +186,15 @@ claim("an encoder layer is two of your SublayerConnections",
 
 # %% [markdown]
 # Then with PyTorch's own `nn.TransformerEncoderLayer`. It keeps $W_q$, $W_k$ and $W_v$
-# as one matrix, one below the other. The table maps its names to yours.
+# as one matrix, one below the other; `translated` gives your weights its names. A fresh
+# norm has gain 1 and offset 0, and two swapped norms would not be noticed, so every
+# weight gets some noise first. In torch's `src_key_padding_mask`, True means *ignore*:
+# the mask is inverted with `~`.
 
 # %%
-in_torch = {}
-for of in ("weight", "bias"):
-    in_torch[f"self_attn.in_proj_{of}"] = [f"self_attn.W_{i}.{of}" for i in "qkv"]
-    in_torch[f"self_attn.out_proj.{of}"] = [f"self_attn.W_o.{of}"]
-    for part in ("linear1", "linear2", "norm1", "norm2"):
-        own = f"ff.{part}" if "linear" in part else part
-        in_torch[f"{part}.{of}"] = [f"{own}.{of}"]
+from course_lib.experiments.torch_layer import gradients, translated
+
 theirs = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
-
-
-# %%
-def translated(values):
-    """Tensors under our names -> the same under torch's."""
-    return {theirs: torch.cat([values[ours] for ours in names])
-            for theirs, names in in_torch.items()}
-
-
-def gradients(module, out):
-    """The gradient of one and the same scalar, for every weight of a module."""
-    names, weights = zip(*module.named_parameters(), strict=True)
-    total = (out * torch.linspace(-1, 1, out.numel()).view(out.shape)).sum()
-    return dict(zip(names, torch.autograd.grad(total, weights), strict=True))
-
-
-# %% [markdown]
-# A fresh norm has gain 1 and offset 0, and two swapped norms would not be noticed. So
-# every weight gets some noise first. In torch's `src_key_padding_mask`, True means
-# *ignore*: the mask is inverted with `~`.
-
-# %%
 with torch.no_grad():
     for weight in layer.parameters():
         weight.add_(0.1 * torch.randn(weight.shape))
@@ -642,15 +618,12 @@ claim("your six-gram model is below 0.75", all(
 
 # %% tags=["claim"]
 # The proof
-of = {}
-for row in gaps:
-    of.setdefault(row["model"], []).append(row)
-free, window, runs, _, four, eight, near = of.values()
-new = [f"gap {gap}" for gap in (6, 7, 8, 9, 10, 11, 12)]
+free, six_grams = ([row for row in gaps if row["model"] == name]
+                   for name in ("encoder", "runs of up to six words"))
 claim("with gaps of 6 to 9 words the encoder is above 0.9 with every seed", all(
-    row[gap] > 0.9 for row in free for gap in new[:4]))
+    row[f"gap {gap}"] > 0.9 for row in free for gap in range(6, 10)))
 claim("with gaps from 6 to 12 the six-gram model is below 0.75 with every seed", all(
-    row[gap] < 0.75 for row in runs for gap in new))
+    row[f"gap {gap}"] < 0.75 for row in six_grams for gap in range(6, 13)))
 
 # %% [markdown]
 # ## Further: is it because attention has no window?
@@ -697,7 +670,9 @@ plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
 # The proof
 from statistics import median
 
-at_12 = [median(row["gap 12"] for row in rows) for rows in (window, four, eight, free)]
+of = {name: [row for row in gaps if row["model"] == name] for name in (*shown, near_pairs)}
+three, four, eight, near = of.values()
+at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
 claim("the median at a gap of 12 is lower, the narrower the window",
       at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
 claim("four words on either side: some are below 0.9 at 6, some above it at 24",

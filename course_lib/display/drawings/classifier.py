@@ -7,20 +7,24 @@ import matplotlib.pyplot as plt
 from course_lib.display import style
 
 RIVAL = style.LINES[2]
-WIDTHS = {"three": 3, "four": 4, "eight": 8}
-LOOKS = {"encoder": (style.INK, "o", "-", "encoder"),
-         "runs of up to six words": (RIVAL, "^", (0, (1, 1.5)), "six-grams"),
-         "pairs in order, within eight words": (style.ACCENT, "D", "-", "pairs within 8 words")}
-LOOKS |= {f"encoder that sees {name} words on either side": (style.LINES[3 + n], "svP"[n],
-                                                             ((0, (5, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)))[n],
-                                                             f"window of {WIDTHS[name]}")
-          for n, name in enumerate(WIDTHS)}
+LOOKS = {"encoder": (style.INK, "-", "encoder"),
+         "runs of up to six words": (RIVAL, (0, (1, 1.5)), "six-grams"),
+         "pairs in order, within eight words": (style.ACCENT, (0, (6, 1)), "pairs within 8 words")}
+LOOKS |= {f"encoder that sees {name} words on either side": (style.LINES[3 + n], dashes, f"window of {name}")
+          for n, (name, dashes) in enumerate({"three": (0, (5, 2)), "four": (0, (3, 1, 1, 1)),
+                                              "eight": (0, (1, 1))}.items())}
 GAPS = (0, 4, 6, 7, 9, 12, 24, 40)  # words after the first opinion that are drawn
 
 
 def _chance(axis, x, words="chance"):
     axis.axhline(0.5, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
     axis.text(x, 0.51, words, color=style.SOFT, fontsize=9, va="bottom")
+
+
+def _dots(axis, points, colour, size):
+    """Many dots as one line of the picture: short strokes with round ends."""
+    pieces = [(x + step, y) for x, y in points for step in (0, 1e-4, float("nan"))]
+    axis.plot(*zip(*pieces, strict=True), color=colour, linewidth=size, solid_capstyle="round", alpha=0.6)
 
 
 def epochs(history, rivals):
@@ -38,7 +42,7 @@ def epochs(history, rivals):
     axis.text(best + 1, history[best] + 0.05, "kept", color=style.ACCENT, ha="center", fontweight="bold")
     _chance(axis, 3.3)
     axis.set(xlabel="epoch", ylabel="accuracy on validation twins", ylim=(0.45, 1.12), xlim=(0.65, len(history) + 0.35),
-             xticks=range(1, len(history) + 1), yticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+             xticks=range(1, len(history) + 1), yticks=[0.5, 0.75, 1.0])
     return figure
 
 
@@ -53,11 +57,11 @@ def reach(rows, names):
         axis.axvspan(left, right, color=style.tint(colour, 0.07), linewidth=0, zorder=-1)
         axis.text(left + 0.1, 1.135, words, fontsize=9, color=style.SOFT, va="top")
     for n, name in enumerate(names):
-        colour, mark, line, says = LOOKS[name]
+        colour, line, says = LOOKS[name]
         of, shift = [row for row in rows if row["model"] == name], 0.1 * (n - (len(names) - 1) / 2)
         x = [at[gap] + shift for gap in GAPS]
         dots = {(x[at[gap]], round(row[f"gap {gap}"], 2)) for row in of for gap in GAPS}  # what is equal is drawn once
-        axis.plot(*zip(*sorted(dots), strict=True), mark, color=colour, markersize=4, alpha=0.6, markeredgewidth=0)
+        _dots(axis, sorted(dots), colour, 4)
         medians = [statistics.median(row[f"gap {gap}"] for row in of) for gap in GAPS]
         for part in (slice(None, 2), slice(2, -2), slice(-2, None)):
             axis.plot(x[part], medians[part], color=colour, linestyle=line, linewidth=2.6 if name == "encoder" else 1.6)
@@ -87,14 +91,15 @@ def seeds(values, says, chance=False):
     for n, shares in enumerate(values.values()):
         axis.axhline(n, color=style.tint(style.INK, 0.15), linewidth=1, zorder=0)
         places = [round(share * 60) for share in shares]
-        heights = [n - 0.075 * places[:i].count(place) for i, place in enumerate(places)]
-        axis.plot(shares, heights, "o", color=style.INK, markersize=5, markeredgewidth=0.6, markeredgecolor=style.PAPER)
+        heights = [n - 0.085 * places[:i].count(place) for i, place in enumerate(places)]
+        _dots(axis, zip(shares, heights, strict=True), style.INK, 5)
     if chance:
         axis.axvline(0.5, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
         axis.text(0.49, -0.55, "chance", color=style.SOFT, fontsize=9, ha="right", va="top")
     axis.set(xlabel=f"{says}; each dot is one of {len(shares)} trainings", xlim=(0.3 if chance else -0.03, 1.03),
              ylim=(len(values) - 0.6, -0.95))
     axis.set_yticks(range(len(values)), list(values))
+    axis.set_xticks([0.5, 0.75, 1.0] if chance else [0, 0.5, 1.0])
     return figure
 
 
@@ -108,7 +113,8 @@ def recipe(rows):
             colour = RIVAL if row["model"].endswith("of words") else style.ACCENT
             axis.plot([0.35, 0.6], [history[0]] * 2, color=colour, linewidth=2.4)
             continue
-        axis.plot(range(1, len(names) + 1), history, "o-", color=style.INK, alpha=0.75, markersize=4, linewidth=1.4)
+        axis.plot(range(1, len(names) + 1), history, color=style.INK, alpha=0.75, linewidth=1.4)
+        _dots(axis, enumerate(history, 1), style.INK, 4)
         best = history.index(max(history))
         axis.plot(best + 1, history[best], "o", markersize=12, markerfacecolor="none", markeredgecolor=style.ACCENT,
                   markeredgewidth=2)
@@ -122,5 +128,5 @@ def recipe(rows):
     axis.text(0.4, 0.84, "TF-IDF of words and pairs", color=style.ACCENT, va="bottom")
     axis.text(0.4, 0.725, "TF-IDF\nof words", color=RIVAL, va="top")
     axis.set(xlabel="epoch (the one that is kept has a ring)", ylabel="accuracy", ylim=(0.5, 1.04),
-             xlim=(0.25, len(names) + 0.4), xticks=range(1, len(names) + 1))
+             xlim=(0.25, len(names) + 0.4), xticks=(1, 2, 5, 10), yticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     return figure
