@@ -641,9 +641,9 @@ windowed = Windowed(**sizes, num_classes=2)
 [sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
 
 # %% [markdown]
-# We trained encoders with windows of three, four and
-# eight words on either side, and a rival that is no network: logistic regression on
-# *ordered pairs*, which word stands at most eight words before which other one.
+# The weights are as many. We trained encoders with windows of three, four and eight
+# words on either side, and a rival that is no network: logistic regression on *ordered
+# pairs*, which word stands at most eight words before which other one.
 
 # %%
 names = ("three", "four", "eight")
@@ -721,10 +721,10 @@ plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
 
 # %% [markdown]
 # *although* changes every verdict, with all ten encoders. *the* changes (nearly) none
-# with nine of them: these do not read *but* at all. And *the* in the place of a later
-# *although* changes (nearly) every one. So the rule of the nine is: **Y counts, unless
-# an *although* stands in the middle.** The tenth reads *but* as well. All ten are right
-# on the test, and no score tells them apart.
+# with nine of them: what these say does not depend on *but*. And *the* in the place of
+# a later *although* changes (nearly) every one. So the rule of the nine is: **Y counts,
+# unless an *although* stands in the middle.** The tenth reads *but* as well. All ten
+# are right on the test, and no score tells them apart.
 #
 # A rule that serves the training data, and is not the one that was meant, is called a
 # **shortcut**. Without its control, the first edit would have looked like a proof that
@@ -802,14 +802,14 @@ shifted = {label: [row[name] for row in asked] for label, name in rows.items()}
 plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 
 # %% [markdown]
-# X and *although* are enough for the whole fall; all other words matter hardly. So the
+# X and *although* are enough for the whole fall; the other words hardly matter. So the
 # encoders tell X from Y, and an *although* in front from one in the middle, by
 # **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20.
 # N-grams and ordered pairs of words know no positions, and the pairs are right at every
 # gap, too: on this task, the deepest model is not the safest one.
 #
 # An encoder whose training has *other* remarks in front of half of its reviews is right
-# here, with five seeds of five. (Lesson 15 has positions that know distances alone.)
+# here, with each of five seeds. (Lesson 15 has positions that know distances alone.)
 
 # %% tags=["claim"]
 # The proof
@@ -843,7 +843,7 @@ claim("an encoder whose training has remarks in front is right, with every seed"
 # %% tags=["predict"]
 predict(
     "The probe reads the vectors that enter the first layer: embedding and position. "
-    "Its accuracy on new twins is nearly …",
+    "Its accuracy on new twins is about …",
     {
         "one half": "That is the row of the table. A position tells X from Y most of "
         "the time: how often is Y the one that counts?",
