@@ -641,7 +641,7 @@ windowed = Windowed(**sizes, num_classes=2)
 [sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
 
 # %% [markdown]
-# The weights are as many. We trained encoders with windows of three, four and eight
+# It has as many weights. We trained encoders with windows of three, four and eight
 # words on either side, and a rival that is no network: logistic regression on *ordered
 # pairs*, which word stands at most eight words before which other one.
 
@@ -670,8 +670,8 @@ plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
 # The proof
 from statistics import median
 
-of = {name: [row for row in gaps if row["model"] == name] for name in (*shown, near_pairs)}
-three, four, eight, near = of.values()
+three, four, eight, near = ([row for row in gaps if row["model"] == name]
+                            for name in (*shown, near_pairs))
 at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
 claim("the median at a gap of 12 is lower, the narrower the window",
       at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
