@@ -848,8 +848,8 @@ predict(
         "one half": "That is the row of the table. A position tells X from Y most of "
         "the time: how often is Y the one that counts?",
         "two thirds": True,
-        "one": "To be always right, a word must know which of the three forms it stands "
-        "in. Can it, before it has looked at any other word?",
+        "one": "To be always right, a word must know which of the three forms it "
+        "stands in. Can it, before it has looked at any other word?",
     },
     concept="C103",
 )
