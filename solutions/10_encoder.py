@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 10 · The encoder, and text classification
 #
-# *75 minutes: reading 31, predicting 9, writing 35 · needs lessons 08 and 09 · four
+# *75 minutes: reading 30, predicting 10, writing 35 · needs lessons 08 and 09 · four
 # exercises*
 #
 # **At the end you can**
@@ -47,28 +47,30 @@ worth = {"brilliant": 3, "dreadful": -2}
 #
 # So this is the question of the lesson: **what must happen to a sentence so that one
 # vector can say what it means?** Something has to happen to the *words*, before anybody
-# adds them up. "brilliant" has to find out that it stands after "but". You have written
-# all the parts for that.
+# adds them up: an opinion has to take in what stands around it. You have written all
+# the parts for that.
 
 # %% [markdown] name="encoder"
 # ## The encoder
 #
 # The **encoder** is the left half of figure 1 of the paper: $N = 6$ *identical* layers,
 # one on top of the other. Each layer has two **sublayers**. In the first one, self-
-# attention, every token looks around. In the second one, a feed-forward network, every
-# token thinks for itself. What goes into a layer and what comes out have one shape,
-# $(B, T, d_{model})$. That is why layers can be stacked.
+# attention, every token attends to all tokens. In the second one, a feed-forward
+# network, every token is transformed on its own. What goes into a layer and what comes
+# out have one shape, $(B, T, d_{model})$. That is why layers can be stacked.
 
 # %% tags=["predict"]
 predict(
-    "Six identical layers. When training is over, how many different matrices W_q "
-    "does the stack hold?",
+    "Six identical layers, with your multi-head attention of lesson 06. When training "
+    "is over, how many different modules W_q does the stack hold?",
     {
         1: "Then one layer would run six times. Identical means built alike, and each "
         "layer has weights that learn by themselves.",
         6: True,
         12: "A layer has two sublayers, but only one of them is attention.",
-        48: "Eight heads share one W_q: each takes its own slice of it.",
+        18: "Those are W_q, W_k and W_v of all layers. How many are W_q?",
+        48: "In the paper each head has its own. In your module all heads share one "
+        "W_q: each takes its own slice of it.",
     },
     concept="C101",
     within=0.1,
@@ -78,9 +80,10 @@ predict(
 plots.show(encoder(), "encoder")
 
 # %% [markdown]
-# Read it from the bottom up. The thick line is the **residual stream**. A sublayer
-# reads from it, and its answer is added to it; then comes a norm. You wrote exactly
-# this in lesson 08: `SublayerConnection`. For one layer, that is
+# Read it from the bottom up. The thick line is the **residual stream**: what all skip
+# connections together carry on. A sublayer reads from it, its answer is added to it,
+# and a norm follows. You wrote this in lesson 08: `SublayerConnection`. For one layer,
+# that is
 #
 # $$
 # \underset{(B,\,T,\,d)}{h} = \mathrm{LayerNorm}_1(x + \mathrm{MultiHead}(x, x, x))
@@ -90,7 +93,7 @@ plots.show(encoder(), "encoder")
 #
 # One token on paper. It comes in as $x = (5, 1)$. The attention says $(0, 2)$, and
 # afterwards the feed-forward network says $(0, 3)$. With two numbers a fresh layer
-# norm is simple: the larger one becomes 1, the smaller one −1.
+# norm is simple: the larger one becomes nearly 1, the smaller one nearly −1.
 
 # %% tags=["predict"]
 predict(
@@ -117,8 +120,7 @@ h.detach().round().tolist(), y.detach().round().tolist()
 
 # %% [markdown]
 # The second addition is to $h$: $(1, -1) + (0, 3) = (1, 2)$, and the norm makes
-# $(-1, 1)$ of it. Added to the $(5, 1)$ that came in, it would give $(5, 4)$, and so
-# $(1, -1)$.
+# $(-1, 1)$ of it.
 #
 # ### Exercise 1: `EncoderLayer`
 #
@@ -153,9 +155,19 @@ from course_lib.transformer import EncoderLayer
 EncoderLayer = check(EncoderLayer).verified
 
 # %% [markdown]
-# The card has compared your layer with PyTorch's own, `nn.TransformerEncoderLayer`,
-# gradients and masks included. Now with something that is yours: two
-# `SublayerConnection`s, around the same attention and the same feed-forward network.
+# Six of them make a stack. A list that repeats *one* layer makes something else:
+
+# %%
+stack = nn.ModuleList(EncoderLayer(32, 4, 64) for _ in range(6))
+repeated = nn.ModuleList([EncoderLayer(32, 4, 64)] * 6)
+for layers in (stack, repeated):
+    print(len({layer.self_attn.W_q for layer in layers}), "different W_q")
+
+# %% [markdown]
+# ## Further: the same layer in two other ways
+#
+# First with something that is yours: two `SublayerConnection`s, around the same
+# attention and the same feed-forward network.
 
 # %%
 torch.manual_seed(0)
@@ -164,74 +176,39 @@ first, second = SublayerConnection(32), SublayerConnection(32)
 first.norm, second.norm = layer.norm1, layer.norm2
 x, real = torch.randn(2, 7, 32), torch.arange(7) < torch.tensor([[7], [4]])  # (B, T)
 mask = real[:, None]  # (B, 1, T)
-
-# %%
 h = first(x, lambda x: layer.self_attn(x, x, x, mask))  # (B, T, d_model)
 y = second(h, layer.ff)  # (B, T, d_model)
-stack = nn.ModuleList(EncoderLayer(32, 4, 64) for _ in range(6))
-starts = torch.stack([one.self_attn.W_q.weight for one in stack])  # (N, d, d)
-tuple(y.shape), tuple(starts.shape)
 
 # %% tags=["claim"]
 # The proof
 claim("an encoder layer is two of your SublayerConnections",
       torch.allclose(y, layer(x, mask), atol=1e-6))
-claim("the layers of a stack begin with weights of their own",
-      all(not starts[i].equal(starts[j]) for i in range(6) for j in range(i)))
 
 # %% [markdown]
-# ## Further: the same layer in PyTorch
-#
-# PyTorch calls it `nn.TransformerEncoderLayer`. Its names differ a little, and it keeps
-# $W_q$, $W_k$ and $W_v$ as one matrix, one below the other. Here is, for each of its
-# names, where the numbers stand in your layer.
+# Then with PyTorch's own `nn.TransformerEncoderLayer`. It keeps $W_q$, $W_k$ and $W_v$
+# as one matrix, one below the other; `translated` gives your weights its names. A fresh
+# norm has gain 1 and offset 0, and two swapped norms would not be noticed, so every
+# weight gets some noise first. In torch's `src_key_padding_mask`, True means *ignore*:
+# the mask is inverted with `~`.
 
 # %%
-in_torch = {}
-for of in ("weight", "bias"):
-    in_torch[f"self_attn.in_proj_{of}"] = [f"self_attn.W_{i}.{of}" for i in "qkv"]
-    in_torch[f"self_attn.out_proj.{of}"] = [f"self_attn.W_o.{of}"]
-    for part in ("linear1", "linear2", "norm1", "norm2"):
-        own = f"ff.{part}" if "linear" in part else part
-        in_torch[f"{part}.{of}"] = [f"{own}.{of}"]
+from course_lib.experiments.torch_layer import gradients, translated
+
 theirs = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
-
-
-# %%
-def translated(values):
-    """Tensors under our names -> the same under torch's."""
-    return {theirs: torch.cat([values[ours] for ours in names])
-            for theirs, names in in_torch.items()}
-
-
-def gradients(module, out):
-    """The gradient of one and the same number, for every weight of a module."""
-    names, weights = zip(*module.named_parameters(), strict=True)
-    total = (out * torch.linspace(-1, 1, out.numel()).view(out.shape)).sum()
-    return dict(zip(names, torch.autograd.grad(total, weights), strict=True))
-
-
-# %% [markdown]
-# A fresh norm has gain 1 and offset 0, and two swapped norms would not be noticed. So
-# every weight gets some noise first. In torch's `src_key_padding_mask`, True means
-# *ignore*: the mask has to be turned round with `~`.
-
-# %%
 with torch.no_grad():
     for weight in layer.parameters():
         weight.add_(0.1 * torch.randn(weight.shape))
 theirs.load_state_dict(translated(dict(layer.named_parameters())))
-ours, torch_s = layer(x, mask), theirs(x, src_key_padding_mask=~real)
-mine_go, theirs_go = translated(gradients(layer, ours)), gradients(theirs, torch_s)
-len(theirs_go), tuple(torch_s.shape)
+ours, other = layer(x, mask), theirs(x, src_key_padding_mask=~real)
+our_slopes, slopes = translated(gradients(layer, ours)), gradients(theirs, other)
+len(slopes), tuple(other.shape)
 
 # %% tags=["claim"]
 # The proof
-claim("forward is torch's", torch.allclose(ours, torch_s, atol=1e-5))
-largest = max(g.abs().max() for g in theirs_go.values())
-claim("so are all gradients", all(
-    torch.allclose(mine_go[name], theirs_go[name], atol=1e-5 * largest)
-    for name in theirs_go))
+largest = max(g.abs().max() for g in slopes.values())
+claim("forward and all gradients are PyTorch's", torch.allclose(ours, other, atol=1e-5)
+      and all(torch.allclose(our_slopes[name], slopes[name], atol=1e-5 * largest)
+              for name in slopes))
 
 # %% [markdown]
 # A trap for stacks: `nn.TransformerEncoder(theirs, 6)` *copies* the layer, so that all
@@ -242,42 +219,43 @@ claim("so are all gradients", all(
 # ## From many vectors to one
 #
 # A text of $T$ tokens leaves the encoder as $T$ vectors, and a classifier wants one.
-# The classic choice is **max pooling**: in each channel, the largest number of all
+# The classic choice is **max pooling**: in each feature, the largest number of all
 # tokens. (*Max over time*, in [Collobert et al.
-# 2011](https://arxiv.org/abs/1103.0398).)
+# 2011](https://arxiv.org/abs/1103.0398).) From $x$ of shape $(B, T, D)$ it makes $c$ of
+# shape $(B, D)$:
 #
 # $$
-# \underset{(B,\,D)}{c_{j}} = \max_{t\ \mathrm{real}} \;
-# \underset{(B,\,T,\,D)}{x_{t, j}}
+# c_{b, j} = \max_{t\ \mathrm{real\ in}\ b} \; x_{b, t, j}
 # $$
 #
-# By hand: in one channel, the two tokens of a text hold −2 and −5. Its batch has longer
-# texts, so it gets two places of padding, and there the channel happens to hold 0 and
-# −1.
+# By hand: in one feature, the two tokens of a text hold −2 and −5. Its batch has longer
+# texts, so it gets two positions of padding, and there the feature happens to hold 0
+# and −1.
 
 # %% tags=["predict"]
 predict(
     "Tokens −2 and −5, padding 0 and −1. Somebody takes the maximum of all four "
-    "places. By how much is it too large?",
+    "positions. By how much is it too large?",
     {
         2: True,
         0: "Does a maximum know which places are padding? The mask went to the "
         "attention, and to nobody else.",
         5: "The right result is the largest of the tokens. Which one is that?",
         1: "Padding holds two numbers. Which one is the largest of all four?",
+        -2: "That is the right maximum. How far above it is the other one?",
     },
     concept="C105",
     within=0.1,
 )
 
 # %%
-channel = torch.tensor([-2.0, -5, 0, -1])  # (T,)
+feature = torch.tensor([-2.0, -5, 0, -1])  # (T,)
 is_real = torch.tensor([True, True, False, False])
-channel[is_real].amax().item(), channel.amax().item()
+feature[is_real].amax().item(), feature.amax().item()
 
 # %% [markdown]
-# The 0 comes from nobody. This is the **padding trap**: a mask has kept padding out of
-# the attention, and the pooling lets it in again. So pooling needs the mask, too.
+# The 0 belongs to no token. This is the **padding trap**: a mask has kept padding out
+# of the attention, and the pooling lets it in again. So pooling needs the mask, too.
 #
 # ### Exercise 2: `max_over_real_tokens`
 #
@@ -308,12 +286,6 @@ from course_lib.classifier import max_over_real_tokens
 # %%
 max_over_real_tokens = check(max_over_real_tokens).verified
 
-# %% tags=["claim"]
-# The proof
-pooled = max_over_real_tokens(channel[None, :, None], is_real[None])  # (B, D) = (1, 1)
-claim("your pooling gives −2, the plain maximum 0",
-      pooled == -2 and channel.amax() == 0)
-
 # %% [markdown] name="transformer-encoder"
 # ## From token numbers to logits
 #
@@ -331,7 +303,8 @@ claim("your pooling gives −2, the plain maximum 0",
 # W \max_{t\ \mathrm{real}} \mathrm{Encoder}\left(\sqrt{d}\, E_{ids} + P\right)_t + b
 # $$
 #
-# With two classes there are two logits, and the larger one is the verdict.
+# The maximum is taken in each feature by itself. With two classes there are two logits,
+# and the larger one is the verdict.
 
 # %% [markdown]
 # ### Exercise 3: `EncoderClassifier`
@@ -369,10 +342,11 @@ from course_lib.classifier import EncoderClassifier
 EncoderClassifier = check(EncoderClassifier).verified
 
 # %% [markdown] name="padding-trap"
-# Try it: two words, padded to 2, 5, 10 and 25 places. It is one text, so it has to get
-# one logit. Beside it, the trap: the same weights, but the maximum is taken over all
-# places. For that we stop your model before its pooling: `token_vectors` runs its
-# embeddings and its layers, and returns one vector for each token.
+# Watch a fresh model: two words, padded to 2, 5, 10 and 25 positions. It is one text,
+# so it has to get one logit. Beside it, the trap: the same weights, but the maximum is
+# taken over all positions. For that we stop your model before its pooling:
+# `token_vectors` runs its embeddings and its layers, and returns one vector for each
+# token.
 
 # %%
 from course_lib.experiments.twins import token_vectors
@@ -389,28 +363,25 @@ with torch.no_grad():
     read = [token_vectors(fresh, ids) for ids in padded]  # (1, T, d_model) each
     trap = [fresh.head(x.amax(1))[0, 0].item() for x in read]
 print("over the real tokens:", [f"{logit:.2f}" for logit in yours])
-print("over all places:     ", [f"{logit:.2f}" for logit in trap])
+print("over all positions:  ", [f"{logit:.2f}" for logit in trap])
 
 # %% [markdown]
-# In the trap, what a text means depends on the longest text in its batch. By how much
-# depends on the weights. Nothing raises an error, and training may hide it. (Keras'
-# `GlobalMaxPooling1D` pools over all places; only its sister for averages takes a
-# mask.)
+# In the trap, what a text means depends on the longest text in its batch. Nothing
+# raises an error, and training may hide it. (Keras' `GlobalMaxPooling1D` has this trap;
+# `GlobalAveragePooling1D` takes a mask.)
 
 # %% tags=["claim"]
 # The proof
 claim("over real tokens a text keeps its logit, however far it is padded",
       max(abs(logit - yours[0]) for logit in yours) < 1e-5)
-claim("over all places the logit moves with the padding",
+claim("over all positions the logit of a fresh model moves with the padding",
       max(abs(logit - trap[0]) for logit in trap) > 1e-3)
-claim("without padding the two agree", abs(yours[0] - trap[0]) < 1e-5)
 
 # %% [markdown] name="twins"
-# ## A task that cannot be cheated
+# ## A task that no bag of words can solve
 #
-# In most reviews, single words tell much, whatever their order. A good score there says
-# little about what an encoder makes of order. So we write reviews in which order is
-# **all**. There are three forms:
+# In most reviews, single words tell much, and a good score says little about order. So
+# we write reviews in which order is everything. There are three forms:
 #
 # | form | what counts |
 # |---|---|
@@ -419,28 +390,15 @@ claim("without padding the two agree", abs(yours[0] - trap[0]) < 1e-5)
 # | *the A was X although the B was Y* | X |
 #
 # One of X and Y is a good word, the other a bad one, and each review comes with its
-# twin, where they have changed places. Some words may follow: nothing, two (*this
-# time*) or four (*as we had feared*).
+# twin, where the two are swapped: a **minimal pair**. (A test made of such pairs is
+# also called a *contrast set*.) After an opinion there may stand nothing, two words
+# (*this time*) or four (*as we had feared*).
 
 # %%
 import random
 
-from course_lib.experiments.twins import (
-    AFTER_OPINIONS,
-    AFTER_THINGS,
-    BAD,
-    FORMS,
-    GOOD,
-    THINGS,
-)
+from course_lib.experiments.twins import one_pair, split_of_twins
 
-for words in (AFTER_THINGS, AFTER_OPINIONS, FORMS, THINGS, GOOD, BAD):
-    print(len(words), "such as:", words[1])
-
-# %% tags=["given"]
-from course_lib.experiments.twins import one_pair
-
-# %%
 for text, label in one_pair(random.Random(3)):
     print(label, text)
 
@@ -450,55 +408,46 @@ for text, label in one_pair(random.Random(3)):
 # the test split. No review occurs twice, and twins stay together.
 
 # %%
-from course_lib.experiments.twins import split_of_twins
-
 splits = split_of_twins(0)  # (texts, labels) each
 [len(texts) for texts, _ in splits]
 
 # %% [markdown]
-# ### What runs of words can know
+# A bag of words gives both twins the same answer: right for one, wrong for the other.
+# That is one half by construction.
 #
-# A bag of words counts which words occur. Twins have the same counts, so they get the
-# same answer: right for one of them, wrong for the other. Exactly one half, and no
-# training can change it.
-#
-# A rival that knows some order counts **n-grams**: runs of $n$ neighbours, such as *was
-# dreadful but*. Logistic regression does the rest: one weight for each run, their sum,
-# a sigmoid. Between X and its *but* there are at most four other words. How long do the
-# runs have to be?
+# A rival that knows some order counts **n-grams**: strings of up to $n$ neighbouring
+# words, such as *was dreadful but*. Logistic regression does the rest: one weight for
+# each n-gram; their sum, squeezed between 0 and 1, is the probability of a good review.
+# Between X and its *but* there are at most four other words.
 
 # %%
 from course_lib.experiments.twins import fitted
 
 right = {n: fitted(n, splits[0]) for n in (1, 2, 3, 4, 5, 6)}
-by_n = {n: right[n](splits[2]) for n in right}
-plots.show(draw.by_longest_run(by_n), "twins-n-grams")
+for n in right:
+    print(f"n-grams of up to {n}: {right[n](splits[2]):.2f}")
+print(f"{right[6].features:,} different ones of up to 6 words")
 
 # %% [markdown]
-# With runs of up to six words (X, four others, *but*) it is right nearly every time.
-# An honest rival, then: 14,000 features for a language of 40 words, and it solves the
-# task. Further down we ask it something harder.
+# With up to six words (X, four others, *but*) it is right: an honest rival.
 
 # %% tags=["claim"]
 # The proof
-claim("a bag of words is right for exactly half of the twins", by_n[1] == 0.5)
-claim("runs of up to five words are not enough",
-      max(by_n[n] for n in by_n if n < 6) < 0.93)
-claim("runs of up to six words are", by_n[6] > 0.98)
+claim("for a linear classifier, n-grams of up to five words are not enough",
+      max(right[n](splits[2]) for n in right if n < 6) < 0.93)
+claim("n-grams of up to six words are", right[6](splits[2]) > 0.98)
 
 # %% [markdown] name="keep-the-best"
 # ## Keep the best
 #
-# One pass over all training texts is an **epoch**. The last epoch need not be the best
-# one: a model that goes on learning may begin to learn its training texts by heart,
-# which is called **overfitting**. So after each epoch we ask the validation texts, and
-# keep the weights of the epoch that was best. Kept weights are a **checkpoint**.
+# One pass over all training texts is an **epoch**. The last one need not be the best: a
+# model may begin to learn its training texts by heart, which is called **overfitting**.
+# So after each epoch we ask the validation texts, and keep the weights of the best
+# epoch. Kept weights are a **checkpoint**. The **test** texts are asked once, at the
+# end: the best of many results is a little too good, by chance.
 #
-# The **test** texts are asked once, at the end. If you choose by them, you have no test
-# left: the best of many results is a little too good, by chance.
-#
-# `model.state_dict()` is a dict: for each name, the model's own tensor. And an
-# optimizer changes these tensors *in place*, step by step.
+# `model.state_dict()` is a dict: for each name, one of the model's tensors. An
+# optimizer changes the weights step by step.
 
 # %% tags=["predict"]
 predict(
@@ -507,8 +456,8 @@ predict(
     {
         "those of epoch 2": "It would, if the dict held copies. What is written into a "
         "tensor is seen by everybody who holds this tensor.",
-        "those before epoch 1": "Nobody has kept these: every step has written over "
-        "them.",
+        "those before epoch 1": "At epoch 2 these were already gone: every step has "
+        "written over them.",
         "those of epoch 6": True,
     },
     concept="C106",
@@ -543,8 +492,8 @@ best["weight"].item(), copied["weight"].item()
 # </details>
 # <details><summary>Hint 2: the steps</summary>
 #
-# 1. if the newest accuracy is larger than every one before (the first one always is):
-#    a copy of the weights
+# 1. if the newest accuracy is larger than every one before (the first one always is,
+#    even if it is 0): a deep copy of the weights, not the dict alone
 # 2. after the loop: the kept weights, back into the model (`load_state_dict`)
 # 3. only then the accuracy on the test data
 #
@@ -558,9 +507,9 @@ keep_the_best = check(keep_the_best).verified
 
 # %% [markdown]
 # Now train. The loss is the **cross-entropy** of two classes: −ln of the probability
-# that the model gives to the right answer. A model without any idea pays $-\ln ½ =
-# 0.69$. The optimizer is RMSprop, which divides each step by the size that the
-# gradients of that weight had lately.
+# that the model gives to the right answer. A model that always says ½ has a loss of
+# $-\ln ½ = 0.69$. The optimizer is RMSprop, which divides each step by the size that
+# the gradients of that weight had lately.
 
 # %%
 from course_lib.experiments.twins import accuracy, as_tensors, loss_of
@@ -580,16 +529,18 @@ def train_epoch(model, epoch):
 
 
 history, tested = keep_the_best(model, train_epoch, accuracy, validation, test, 6)
-plots.show(draw.epochs(history, by_n), "twins-epochs")
+rivals = {n: right[n](splits[1]) for n in (3, 5)}
+plots.show(draw.epochs(history, rivals), "twins-epochs")
+
+# %% tags=["claim"]
+# The proof
+claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
 
 # %% [markdown]
-# For a while there is nothing, and then it goes fast. Loss and accuracy say little
-# about how near a model is to the idea that it needs.
-#
-# To last, a checkpoint must be written to a file. A file of weights is a list of names
-# and numbers. It does not say how to *build* the model, so the constructor's arguments
-# are kept beside them. (In Keras, each layer of your own has a method `get_config` for
-# that.)
+# ## Further: a checkpoint that outlives the notebook
+# A file of weights is a list of
+# names and numbers. It does not say how to *build* the model, so the constructor's
+# arguments are kept beside them. (In Keras, `get_config` is for that.)
 
 # %%
 from pathlib import Path
@@ -602,24 +553,21 @@ path = Path(folder.name) / "twins.pt"
 checkpoints.save(model, path, **sizes)
 again = EncoderClassifier(**sizes, num_classes=2)  # fresh random weights
 before = accuracy(again, validation)
-config = checkpoints.load(again, path)
-config
+checkpoints.load(again, path)
 
 # %% tags=["claim"]
 # The proof
-claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
-claim("the model that is left is the best epoch, and no other",
-      abs(accuracy(model, validation) - history.max()) < 1e-6)
-claim("the file gives a new model the same answers", config == sizes
-      and accuracy(again, validation) == accuracy(model, validation) > before)
+claim("the file gives a new model the same answers",
+      accuracy(again, validation) == accuracy(model, validation) > before)
 
 # %% [markdown] name="longer-gaps"
 # ## Further apart than ever in training
 #
 # Both rivals solve the test. But how? After X there have never been more than four
-# words before *but*. Now there are six, seven or nine, put together from phrases that
-# training knows, from other places. These reviews are no longer than those of training:
-# no word is new, and no position.
+# words before *but*. Now there are six, seven or nine, put together from phrases of
+# training: no word is new, no text is longer than in training, and so no position is
+# new. This is a test of **length generalisation**: being right on what is longer than
+# in training.
 
 # %%
 from course_lib.experiments.twins import with_a_gap
@@ -632,89 +580,34 @@ predict(
     "Six, seven, nine words after X; in training there were at most four. Who is still "
     "right nine times in ten?",
     {
-        "runs of six words, and the encoder": "A run of six words that holds both X "
-        "and “but” needs no more than four words between them.",
+        "the six-grams, and the encoder": "A string of six words that holds both X "
+        "and “but” has no more than four words between them.",
         "the encoder alone": True,
-        "neither: nobody has seen such gaps": "Runs have not. But how many steps does "
-        "attention need from one word to a far one?",
+        "neither: nobody has seen such gaps": "Nobody has. But must one have seen a "
+        "gap to be right about what stands on both sides of it?",
     },
     concept="C103",
 )
 
 # %%
-print("words after X   runs up to 6   encoder")
+print("words after X   six-grams   encoder")
 for gap, reviews in longer.items():
-    encoder_s = accuracy(model, as_tensors(reviews))
-    print(f"{gap:13}   {right[6](reviews):12.1f}   {encoder_s:7.1f}")
+    encoders = accuracy(model, as_tensors(reviews))
+    print(f"{gap:13}   {right[6](reviews):9.2f}   {encoders:7.2f}")
 
 # %% [markdown]
-# The six-gram model falls far, towards chance. The encoder hardly notices. It has
-# learned a relation between two words, whatever stands between them. The runs have
-# learned 14,000 strings.
-#
-# **Is it because attention has no window?** That is an explanation, so it needs a
-# control that could refute it. Take the same encoder and give it a window: in each
-# layer, a token attends to three words on either side and to no others. Two layers
-# reach twice as far: six words. With four words after X, *but* is five places away;
-# with six, it is seven. If the explanation is right, it will solve the test, and be
-# right less often from a gap of six on. One line changes.
-
-# %% tags=["given"]
-from course_lib.experiments.twins import Windowed
-
-# %%
-windowed = Windowed(**sizes, num_classes=2)
-[sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
-
-# %% [markdown]
-# And a rival without a window that is no network: logistic regression on *ordered
-# pairs*, which word stands anywhere before which other one. If reach is what matters,
-# it should do well. The encoder, the windowed one, the runs and the pairs were each
-# trained with five seeds.
-
-# %% tags=["given"]
-from course_lib.experiments.twins import ordered_pairs
-
-# %%
-sorted(ordered_pairs("dreadful but lovely"))
+# The six-gram model falls far, the encoder hardly. One training is one draw, so here
+# are five of each: a dot is a training, a line joins the medians.
 
 # %%
 from course_lib.experiments.stored import stored
 
-rows = stored("10-gaps")
-plots.show(draw.reach(rows), "twins-reach")
+gaps = stored("10-gaps") + stored("10-windows")
+plots.show(draw.reach(gaps, ("encoder", "runs of up to six words")), "twins-gaps")
 
 # %% [markdown]
-# On the whole the control behaves as the explanation says. With a window the same
-# network, with the same number of weights, solves the test, and is worse than the free
-# one where the gap outgrows its six words: much worse with four of the five seeds, a
-# little with the fifth. And the ordered pairs are right from 6 to 12: **what this task
-# needs is reach, and attention is one way to have it.**
-#
-# On the right, the two longest gaps make texts longer than any in training. Their
-# positions are new to the encoder, and some of its five trainings fall with the
-# windowed ones. Reach without a window is not reach without end.
-
-# %% tags=["claim"]
-# The proof
-of = {}
-for row in rows:
-    of.setdefault(row["model"], []).append(row)
-free, window, runs, pairs = of.values()
-known = [f"gap {gap}" for gap in (0, 2, 4)]
-new = [f"gap {gap}" for gap in (6, 7, 8, 9, 10, 11, 12)]
-claim("with gaps as in training all four are right", all(
-    row[gap] > 0.98 for row in rows for gap in known))
-claim("with gaps of 6 to 9 words the encoder is above 0.96 with every seed", all(
-    row[gap] > 0.96 for row in free for gap in new[:4]))
-claim("with gaps from 6 to 12 the six-gram model is below 0.7 with every seed", all(
-    row[gap] < 0.7 for row in runs for gap in new))
-claim("at gaps from 6 to 12, with the same seed, the window loses to the encoder", all(
-    a[gap] > b[gap] for a, b in zip(free, window, strict=True) for gap in new))
-claim("ordered pairs are right from 6 to 12", all(
-    row[gap] > 0.99 for row in pairs for gap in new))
-claim("beyond the length of training the encoder is no longer safe", any(
-    row[gap] < 0.9 for row in free for gap in ("gap 24", "gap 40")))
+# At 24 and 40, texts have positions that were never trained: some encoders fall, and
+# some do not.
 
 # %% tags=["claim"]
 # The proof
@@ -723,11 +616,142 @@ claim("your encoder is above 0.9 with every one of the three gaps", all(
 claim("your six-gram model is below 0.75", all(
     right[6](reviews) < 0.75 for reviews in longer.values()))
 
+# %% tags=["claim"]
+# The proof
+free, six_grams = ([row for row in gaps if row["model"] == name]
+                   for name in ("encoder", "runs of up to six words"))
+claim("with gaps of 6 to 9 words the encoder is above 0.9 with every seed", all(
+    row[f"gap {gap}"] > 0.9 for row in free for gap in range(6, 10)))
+claim("with gaps from 6 to 12 the six-gram model is below 0.75 with every seed", all(
+    row[f"gap {gap}"] < 0.75 for row in six_grams for gap in range(6, 13)))
+
 # %% [markdown]
-# **Has it learned order, then?** One more control. Take the usual test reviews, with
-# usual gaps, and put *as we had feared* in front. No word is new, no position is new,
-# and nothing between X and *but* has changed. Only, every word now stands four places
-# further on.
+# ## Further: is it because attention has no window?
+#
+# A tempting explanation: attention has no window, so it reaches from X to *but*,
+# however far apart they are. Then an encoder *with* a window should fall. What a token
+# can know of after some layers is its **receptive field**: with three words on either
+# side in each layer, two layers make it six on either side.
+
+# %% tags=["given"]
+from course_lib.experiments.gaps import Windowed
+
+# %%
+windowed = Windowed(**sizes, num_classes=2)
+[sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
+
+# %% [markdown]
+# It has as many weights. We trained encoders with windows of three, four and eight
+# words on either side, and a rival that is no network: logistic regression on *ordered
+# pairs*, which word stands at most eight words before which other one.
+
+# %%
+names = ("three", "four", "eight")
+shown = [f"encoder that sees {name} words on either side" for name in names]
+near_pairs = "pairs in order, within eight words"
+plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
+
+# %% [markdown]
+# On the whole, the narrower the window, the worse. With the narrowest one alone, we
+# would have believed the explanation. But look closer.
+#
+# - Four words on either side make a receptive field of eight, and at a gap of six,
+#   *but* is seven words away: in reach. Two of five fall below 0.9 all the same. And
+#   two others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
+# - The ordered pairs are right at every gap, though they see only eight words. For
+#   there is a rule that needs no more: what follows *but* counts, and what follows
+#   *although* does not. From such a word to the next opinion it is never more than
+#   eight words.
+#
+# So nobody has to reach from X to *but*. What is left: a narrower window makes this
+# encoder worse at longer gaps.
+
+# %% tags=["claim"]
+# The proof
+from statistics import median
+
+three, four, eight, near = ([row for row in gaps if row["model"] == name]
+                            for name in (*shown, near_pairs))
+at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
+claim("the median at a gap of 12 is lower, the narrower the window",
+      at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
+claim("four words on either side: some are below 0.9 at 6, some above it at 24",
+      min(row["gap 6"] for row in four) < 0.9 < max(row["gap 24"] for row in four))
+claim("pairs within eight words are right at every gap", all(
+    row[gap] > 0.98 for row in near for gap in row if gap.startswith("gap")))
+
+# %% [markdown] name="what-it-has-learned"
+# ## What has it learned?
+#
+# A test cannot say *how* a model is right. An **intervention** can: change one thing in
+# the input, leave the rest as it is, and look at the verdict.
+#
+# In all test reviews with *but*, we write *although* in its place. Now the other
+# opinion counts, so a model that is right must change its verdict. That alone says
+# nothing new. It needs a control: *the* in the place of *but*, which says nothing about
+# either opinion. Here are ten encoders, each with a seed of its own.
+
+# %% tags=["predict"]
+predict(
+    "“The garden was dreadful the room was brilliant”: with “the” in the place of "
+    "“but”, how many verdicts change, in most of the ten encoders?",
+    {
+        "nearly all": "That is what “although” does: it says that the other opinion "
+        "counts. Does “the” say so?",
+        "about half: the clue is gone": "It is, if “but” was the clue. Is there "
+        "another word by which the three forms can be told apart?",
+        "none, or nearly none": True,
+    },
+    concept="C103",
+)
+
+# %%
+from course_lib.experiments.asked import flipped
+
+edits = [("but", "although"), ("but", "the"), ("although", "the")]
+for word, other in edits:
+    share = flipped(model, splits[2][0], word, other)
+    print(f"{other} in the place of {word}: {share:.2f} of the verdicts change")
+
+# %%
+asked = stored("10-asked")
+changes = {f"{other} for {word}": [row[f"{word} to {other}"] for row in asked]
+           for word, other in edits}
+plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
+
+# %% [markdown]
+# *although* changes every verdict, with all ten encoders. *the* changes (nearly) none
+# with nine of them: what these say does not depend on *but*. And *the* in the place of
+# a later *although* changes (nearly) every one. So the rule of the nine is: **Y counts,
+# unless an *although* stands in the middle.** The tenth reads *but* as well. All ten
+# are right on the test, and no score tells them apart.
+#
+# A rule that serves the training data, and is not the one that was meant, is called a
+# **shortcut**. Without its control, the first edit would have looked like a proof that
+# they read *but*.
+
+# %% tags=["claim"]
+# The proof
+claim("although in the place of but changes nearly all verdicts, with every seed",
+      min(row["but to although"] for row in asked) > 0.95)
+claim("the in its place changes nearly none, with most seeds",
+      sum(row["but to the"] < 0.05 for row in asked) > 5)
+claim("your encoder, too, changes its mind for although, and less for the",
+      flipped(model, splits[2][0], "but", "although") > 0.95
+      and flipped(model, splits[2][0], "but", "the") < 0.75)
+
+# %% [markdown]
+# ## Four words in front
+#
+# One more question. Take the usual test reviews, with usual gaps, and put *as we had
+# feared* in front. No word is new, no position is new, and nothing has changed between
+# X and Y.
+
+# %%
+from course_lib.experiments.shifted import moved
+
+front = moved(splits[2])  # (texts, labels)
+front[0][5]
 
 # %% tags=["predict"]
 predict(
@@ -736,145 +760,208 @@ predict(
     {
         "both: the order of the words is the same": "It is. But which numbers were "
         "added to the words, before your encoder compared them?",
-        "the encoder alone, as with the gaps": "A run of words does not know where in "
-        "the text it stands. Does an embedding with its position?",
-        "runs of six words alone": True,
+        "the encoder alone, as with the gaps": "An n-gram does not know where in the "
+        "text it stands. Does an embedding with its position?",
+        "the six-grams alone": True,
     },
     concept="C103",
 )
 
 # %%
-usual = [pair for pair in zip(*splits[2], strict=True) if len(pair[0].split()) <= 21]
-moved = tuple(zip(*[(f"as we had feared {text}", label) for text, label in usual],
-                  strict=True))
-print(f"runs up to 6: {right[6](moved):.1f}")
-print(f"encoder:      {accuracy(model, as_tensors(moved)):.1f}")
+print(f"six-grams: {right[6](front):.2f}")
+print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
 
 # %% [markdown]
-# It falls to little more than chance. Your encoder has not learned *order*. It has
-# learned **absolute positions**: what a word means beside another one, at the positions
-# where both stood in training. What is added to a word says where it stands, and
-# nothing tells the network that four positions further on all is as before. Runs of
-# words know no positions, so nothing has changed for them.
+# Little more than chance. Two things have changed: four words are there, and all others
+# stand four positions further on. So we change one at a time. (Without new positions,
+# the four words get positions 21 to 24, behind the review.)
+
+# %%
+from course_lib.experiments.asked import accuracy_at, short_enough
+from course_lib.experiments.gaps import ordered_pairs
+
+usual, t = short_enough(splits[2]), torch.arange(25)
+positions_alone = accuracy_at(t[4:], model, usual)
+words_alone = accuracy_at((t - 4) % 25, model, front)
+print(f"positions + 4, no words: {positions_alone:.2f}")
+print(f"words, old positions:    {words_alone:.2f}")
+pairs = fitted(ordered_pairs, splits[0])  # which word stands before which other one
+print(f"ordered pairs of words:  {pairs(front):.2f}")
+
+# %% [markdown]
+# It is the positions. And not those of all words: here are the ten encoders again, and
+# in the last two rows only some words are moved.
+
+# %%
+rows = {"four words in front": "words in front",
+        "positions + 4, no words": "positions + 4",
+        "words, old positions": "words in front, old positions",
+        "X and although + 4": "first opinion and although + 4",
+        "all other words + 4": "all others + 4"}
+shifted = {label: [row[name] for row in asked] for label, name in rows.items()}
+plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
+
+# %% [markdown]
+# X and *although* are enough for the whole fall; the other words hardly matter. So the
+# encoders tell X from Y, and an *although* in front from one in the middle, by
+# **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20.
+# N-grams and ordered pairs of words know no positions, and the pairs are right at every
+# gap, too: on this task, the deepest model is not the safest one.
 #
-# So each of the two fails where the other one holds: the runs with longer gaps, the
-# encoder with everything moved. A test split that is drawn like the training split
-# shows neither. (Lesson 15 has positions that know distances alone. And an encoder
-# whose training texts also have remarks in front understands them.)
+# An encoder whose training has *other* remarks in front of half of its reviews is right
+# here, with each of five seeds. (Lesson 15 has positions that know distances alone.)
 
 # %% tags=["claim"]
 # The proof
 claim("four known words in front, and your encoder is below 0.85",
-      accuracy(model, as_tensors(moved)) < 0.85)
-claim("runs of up to six words do not mind", right[6](moved) > 0.95)
+      accuracy(model, as_tensors(front)) < 0.85)
+claim("the six-grams do not notice", right[6](front) > 0.95)
+claim("the positions alone do the same, the words alone nothing",
+      positions_alone < 0.85 and words_alone > 0.95)
+claim("with every seed, moving X and although is enough",
+      all(row["first opinion and although + 4"] < 0.85 for row in asked))
+claim("an encoder whose training has remarks in front is right, with every seed", all(
+    row["moved"] > 0.95 for row in stored("10-shifted")
+    if row["training"] == "with remarks"))
 
 # %% [markdown] name="representation"
 # ## What the encoder has written into the words
 #
-# The classifier asked one question. But the encoder gives a vector to **every token**,
-# and what is in it can be asked in other ways. Before the encoder, a word is one row of
-# the embedding table, the same in every sentence. After it, it is a **contextual
-# embedding**: a vector of this word *in this sentence*. Put any head on it: one for
-# each token (*which words are names?*), one for two texts (*do they say the same?*), or
-# a decoder, in lesson 11. Such vectors are a **representation**, and heads are cheap.
+# The encoder gives a vector to **every token**. Before it, a word is one row of a
+# table. After it, it is a **contextual embedding**: a vector of this word *in this
+# sentence*. Any output layer can be put on such a **representation**: one for each
+# token (*which words are names?*), one for two texts, or a decoder, in lesson 11.
 #
-# A new question, about a single word: *is this the opinion that counts?* Nobody has
-# trained for it. We freeze the encoder and fit one logistic regression on the vectors
-# of the opinion words. This is called **probing**.
+# A new question, about a single word: *is this the opinion that counts?* The encoder is
+# frozen: its weights are not trained any more. Only a logistic regression is fitted, on
+# the vectors of the opinion words. This is called **probing**.
+#
+# A row of the table alone must give one half: each word counts in exactly one of two
+# twins. But what *enters* the first layer also has its position, and in two of the
+# three forms it is the later opinion that counts.
 
 # %% tags=["predict"]
 predict(
-    "A logistic regression reads the vectors of opinion words *before* the encoder, "
-    "and says whether each one counts. Its accuracy on new twins is …",
+    "The probe reads the vectors that enter the first layer: embedding and position. "
+    "Its accuracy on new twins is about …",
     {
-        0.5: True,
-        0.75: "Could good words count more often than bad ones? In twins they have "
-        "changed places.",
-        1: "Each word is one row of a table. Does that row know what stands around it?",
+        "one half": "That is the row of the table. A position tells X from Y most of "
+        "the time: how often is Y the one that counts?",
+        "two thirds": True,
+        "one": "To be always right, a word must know which of the three forms it "
+        "stands in. Can it, before it has looked at any other word?",
     },
     concept="C103",
-    within=0.02,
 )
 
 # %%
-from sklearn.linear_model import LogisticRegression
+from course_lib.experiments.asked import probed
+from course_lib.experiments.twins import entering, token_vectors
 
-from course_lib.experiments.twins import opinion_vectors
-
-readers = {"before": model.embed, "after": lambda ids: token_vectors(model, ids)}
-some, probed = [part[:1000] for part in training], {}
-for name, read in readers.items():
-    probe = LogisticRegression(max_iter=1000).fit(*opinion_vectors(read, some))
-    probed[name] = probe.score(*opinion_vectors(read, test))
-{name: f"{share:.1f}" for name, share in probed.items()}
+some = [part[:1000] for part in training]
+untrained = EncoderClassifier(**sizes, num_classes=2).eval()
+readers = {"embedding row": model.embed,
+           "what enters layer 1": lambda ids: entering(model, ids),
+           "untrained encoder": lambda ids: token_vectors(untrained, ids),
+           "your encoder": lambda ids: token_vectors(model, ids)}
+probes = {name: probed(read, some, test) for name, read in readers.items()}
+{name: f"{share:.2f}" for name, share in probes.items()}
 
 # %% [markdown]
-# One half before: the word is the same vector, whether it counts or not. Nearly always
-# right after. Here is the answer to the question of this lesson. Before the encoder,
-# "brilliant" is the same vector in both twins. After it, the vector says *brilliant,
-# and it counts*. Then even a maximum over words can tell twins apart.
+# The position is worth nearly ⅔, and an untrained encoder adds nothing to it. A probe
+# needs such a control: only what is above it was written by training.
+
+# %%
+rows = {"embedding row": "embedding", "what enters layer 1": "entering",
+        "untrained encoder": "untrained", "trained encoder": "trained"}
+of_ten = {name: [row[f"probe {key}"] for row in asked] for name, key in rows.items()}
+plots.show(draw.seeds(of_ten, "accuracy of the probe", chance=True), "twins-probes")
+
+# %% [markdown]
+# Nine of ten write *brilliant, and it counts* into the word itself, so that even a
+# maximum over words can tell twins apart. The tenth, at 0.81, is the one that reads
+# *but* as well. A probe shows what *can be read* from a vector, and not that the model
+# uses it. For that you need an intervention.
 
 # %% tags=["claim"]
 # The proof
-claim("before the encoder a word does not know whether it counts",
-      probed["before"] == 0.5)
-claim("after the encoder a word knows whether it counts", probed["after"] > 0.9)
-
-# %% [markdown]
-# Where did the words look for that? `attention_patterns` works out the weights of all
-# heads for our first review. There are 648 of them. We draw those that are large, in
-# the rows of the two opinions: an arc goes from the opinion, which asks, to the word
-# that is asked.
-
-# %%
-from course_lib import attention
-from course_lib.experiments.twins import to_ids
-
-patterns = attention.attention_patterns(model, to_ids([" ".join(review)]))
-plots.show(draw.arcs(review, ("dreadful", "brilliant"), patterns), "twins-arcs")
-
-# %% [markdown]
-# It is tempting to read a story from this. Two warnings. First, these are the arcs of
-# *one* training: with another seed they go to other words, and the verdicts are the
-# same. Second, a large weight is no proof that anything depends on it (lesson 03).
-#
-# The proof is to change the word and to look at the verdict. In all test reviews with
-# *but*, we write *although* in its place. *The garden was dreadful **although** the
-# room was brilliant* means the opposite.
-
-# %%
-with_but = [text for text in splits[2][0] if " but " in text]
-turned = [text.replace(" but ", " although ") for text in with_but]
-with torch.no_grad():
-    was, now = (model(to_ids(texts)).argmax(-1) for texts in (with_but, turned))
-print(f"{(was != now).float().mean():.1f} of {len(with_but)} verdicts turn round")
-
-# %% tags=["claim"]
-# The proof
-claim("one small word turns more than nine verdicts in ten",
-      (was != now).float().mean() > 0.9)
+claim("what enters layer 1 and an untrained encoder both tell some, and not all",
+      all(0.55 < probes[name] < 0.75 for name in list(probes)[1:3]))
+claim("after the encoder a word knows whether it counts, better than before it",
+      probes["your encoder"] > probes["untrained encoder"] + 0.05)
+claim("training adds something with each of ten seeds",
+      all(row["probe trained"] > row["probe untrained"] + 0.05 for row in asked))
 
 # %% [markdown] name="classic-recipe"
-# ## The classic recipe
+# ## The classic recipe, on real reviews
 #
 # A well-known model of this kind reads film reviews: F. Chollet, *Deep Learning with
-# Python*, second edition, section 11.4. Its task is IMDB: 25,000 reviews to learn from,
-# 25,000 to test, half of them positive.
+# Python*, second edition, section 11.4. One encoder layer, no positions, a maximum, and
+# 5.7 million parameters. We trained it on 10,000 short film reviews of up to 40 words
+# each, 58 % of them good, with three seeds, for 10 of the recipe's 20 epochs.
 #
-# | part | classic recipe | yours, above |
+# Its rival is **TF-IDF** of lesson 01 with logistic regression: counts of single words,
+# where rare words weigh more. No order, no attention, some seconds of training.
+
+# %% tags=["predict"]
+predict(
+    "Test accuracy on the film reviews: the recipe's best epoch against TF-IDF of "
+    "single words. The recipe is …",
+    {
+        "ahead by ten percentage points or more": "So one would expect of 5.7 million "
+        "parameters. But does a recipe without positions see the order of words?",
+        "within three percentage points": True,
+        "behind by ten percentage points or more": "It can learn which single words "
+        "are good or bad, and so do what counts do. What would cost it so much?",
+    },
+    concept="C104",
+)
+
+# %%
+film = stored("10-recipe")
+plots.show(draw.recipe(film), "recipe-epochs")
+
+# %% [markdown]
+# The recipe is at its best after one or two epochs. After ten it knows its training
+# texts by heart, and is about two points worse on the test: **here** your loop pays.
+# Counting single words does as well, and with pairs of words about a point better,
+# which is within chance for 1,752 reviews. (The recipe was made for 25,000 *long*
+# reviews. We have not tried these.)
+
+# %% tags=["claim"]
+# The proof
+recipe, pairs_counted, counted_words = (
+    [row for row in film if row["model"] == name]
+    for name in dict.fromkeys(row["model"] for row in film))
+claim("its last epoch knows the training texts by heart",
+      all(row["fitted"] > 0.99 for row in recipe))
+claim("on the test, with every seed, the best epoch beats the last one",
+      all(row["best"] > row["last"] + 0.01 for row in recipe))
+claim("it is within three percentage points of TF-IDF of words", all(
+    abs(a["best"] - b["best"]) < 0.03
+    for a, b in zip(recipe, counted_words, strict=True)))
+
+# %% [markdown]
+# ## Further: the recipe in numbers
+#
+# | part | classic recipe, as trained here | yours, above |
 # |---|---|---|
 # | **vocabulary** | the 20,000 most frequent words | 40 words |
 # | **width, heads, feed-forward, layers** | 256, 2, 32, 1 | 64, 4, 128, 2 |
 # | **width of a head** | 256 | 16 |
-# | **positions** | none; in a second model learned ones | sinusoids |
+# | **embeddings** | as they are, no positions | · √d, sinusoids added |
 # | **pooling, head** | maximum, dropout 0.5, one logit | maximum, two logits |
-# | **loss, optimizer** | binary cross-entropy, RMSprop, rate 0.001 | the same |
-# | **epochs** | 20, the best one kept | 6, the best one kept |
+# | **loss** | binary cross-entropy | cross-entropy of two classes |
+# | **optimizer** | RMSprop, rate 0.001 | the same |
+# | **epochs** | 10, the best one kept (the book: 20) | 6, the best one kept |
 #
-# One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. The
-# dropout of ½ before the head sets half of the pooled numbers to 0 in training, so that
-# no verdict depends on one channel alone. In Keras each head may have any width, here
-# 256; so both together are 512 wide, and $W_o$ brings 512 numbers back to 256.
+# Ours differs from the book's in more than the epochs: it hides padding in the
+# attention and in the pooling, which the book's first model does not, and it chooses by
+# validation accuracy instead of validation loss.
+#
+# One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. In
+# Keras each head may have any width, here 256; so both together are 512 wide, and $W_o$
+# brings 512 numbers back to 256.
 
 # %% tags=["predict"]
 predict(
@@ -916,16 +1003,15 @@ claim("nine tenths of them are a table of words",
       0.9 < size(classic.embed) / size(classic) < 0.91)
 
 # %% [markdown]
-# Look at one row of the table again: *positions: none*. Train the recipe for one epoch
-# on the twins.
+# Now train the recipe for one epoch on our twins.
 
 # %% tags=["predict"]
 predict(
     "The recipe without positions, trained on twins: its accuracy on the test is …",
     {
         "one half": True,
-        "between 0.6 and 0.9, as with short runs": "Runs of two words see who stands "
-        "beside whom. What does attention without positions see?",
+        "between 0.6 and 0.9, as with short n-grams": "Pairs of neighbours see who "
+        "stands beside whom. What does attention without positions see?",
         "above 0.95, as above": "What told the encoder above “dreadful … but” from "
         "“but … dreadful”? Find it in the table.",
     },
@@ -942,34 +1028,8 @@ fit(blind, recipe_loss, shuffled(*training, batch_size=64), optimizer)
 print(f"{recipe_accuracy(blind, test):.2f}")
 
 # %% [markdown]
-# Order is all in our twins, and the recipe does not see order: it is a bag of words
-# with attention in it. How can it be a classic, then? Real reviews are not twins. We
-# trained it on 10,000 short film reviews, of up to 40 words each, with three seeds.
-# Beside it stand counts of words and of pairs of neighbours.
-
-# %%
-film = stored("10-recipe")
-plots.show(draw.recipe(film), "recipe-epochs")
-
-# %% [markdown]
-# It is at its best after one or two epochs. Ten epochs later it knows its training
-# texts by heart, and new ones less well than before: **this** is where your loop pays.
-# Even so, counting words does as well, with no attention at all. Most of what tells a
-# verdict is in the words; their order is for the hard cases. What this does not show:
-# the recipe was made for 25,000 *long* reviews, and on those it has more to learn from.
-
-# %% tags=["claim"]
-# The proof
-recipe = [row for row in film if row["model"] == "recipe"]
-counts = [row for row in film if "counts" in row["model"]]
-claim("on twins the recipe is right in one half",
-      abs(recipe_accuracy(blind, test) - 0.5) < 0.01)
-claim("its last epoch knows the training texts by heart",
-      all(row["fitted"] > 0.99 for row in recipe))
-claim("on the test, with every seed, the best epoch beats the last one",
-      all(row["best"] > row["last"] + 0.01 for row in recipe))
-claim("it is as good as counting, give or take three in a hundred", all(
-    abs(a["best"] - b["best"]) < 0.03 for a, b in zip(recipe, counts, strict=True)))
+# In our twins, order is everything, and the recipe does not see order: by construction
+# it gives both twins the same answer, as a bag of words does.
 
 # %% [markdown]
 # ## Further: real reviews, and a model that has read before
@@ -1001,7 +1061,7 @@ if film_splits:
     optimizer = torch.optim.RMSprop(classic.parameters(), lr=0.001)
     fit(classic, recipe_loss, shuffled(*real_ids[0], batch_size=32), optimizer)
     print(f"recipe, one epoch: {recipe_accuracy(classic, real_ids[2]):.2f}")
-    print(f"counts:            {counted(film_splits[0])(film_splits[2]):.2f}")
+    print(f"TF-IDF:            {counted(film_splits[0])(film_splits[2]):.2f}")
 
 # %% [markdown]
 # Would an encoder do better that has **read before**? MiniLM is one: six layers like
@@ -1026,8 +1086,10 @@ print("read by MiniLM:", vectors is not None)
 
 # %% tags=["nbval-ignore-output"]
 if vectors:
+    from sklearn.linear_model import LogisticRegression
+
     (texts, y), (unseen, y_test) = film_splits[0], film_splits[2]
-    print("labels  counts  frozen MiniLM")
+    print("labels  TF-IDF  frozen MiniLM")
     for n in (200, 500, 2_000, 10_000):
         head = LogisticRegression(max_iter=2000).fit(vectors[0][:n], y[:n])
         frozen = head.score(vectors[2], y_test)
@@ -1037,16 +1099,15 @@ if vectors:
 # %% [markdown]
 # On our machine, with another draw of the splits:
 #
-# | labels | counts | frozen MiniLM |
+# | labels | TF-IDF | frozen MiniLM |
 # |---|---|---|
 # | 200 | 0.60 | 0.69 |
 # | 500 | 0.63 | 0.72 |
 # | 2,000 | 0.73 | 0.75 |
 # | 10,000 | 0.77 | 0.76 |
 #
-# With few labels, reading before is worth a lot. With 10,000 the counts have caught up:
-# MiniLM was trained to say what a text is *about*, and a verdict is only a part of
-# that.
+# With few labels, reading before is worth a lot. With 10,000 the counts have caught up.
+# This is one draw, and differences of a point or two are within chance.
 #
 # Do you have the folder `aclImdb` of the classic recipe? `data.imdb("aclImdb")` reads
 # it. With `ClassicRecipe()` and 600 words per review, it is the classic experiment.
@@ -1062,24 +1123,32 @@ if vectors:
 # - Choose by validation, keep a *copy* of the best weights, load it, and test once.
 #   Keep the constructor's arguments beside the weights.
 # - Twins: a bag of words and an encoder without positions are right in exactly one
-#   half. Runs of words see as far as their window. The encoder also solves gaps that it
-#   never saw; with a window it does not. But it has learned absolute positions: four
-#   words in front confuse it.
-# - What the encoder writes into a word can be asked in new ways: a contextual
-#   embedding.
+#   half, by construction. Six-grams solve the test and fall with longer gaps; the
+#   encoder stays right, and falls with four words in front.
+# - Equal scores, other rules: an intervention, beside its control, shows what a model
+#   reads. Nine of ten encoders read *although* and not *but*, and tell X from Y by
+#   absolute position.
+# - A probe shows what can be read from a contextual embedding. Ask an untrained
+#   encoder, too.
 # - The classic recipe has 5,664,033 parameters, nine tenths of them in its embeddings.
-#   On short film reviews it is no better than counting words.
+#   On short film reviews it is no better than TF-IDF of single words.
 #
-# **Think about it.** Max pooling takes each channel from one token. In which of your
+# **Think about it.** Max pooling takes each feature from one token. In which of your
 # tasks would a mean be better, and in which one a token of its own, put in front of the
 # text, that nobody wrote? (Lesson 13 does that.)
 #
 # **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.1
 # and figure 1, left (the encoder), section 3.4 (embeddings), section 5.4 (dropout). The
 # recipe: F. Chollet, *Deep Learning with Python*, second edition (2021), section 11.4,
-# with its [notebook](https://github.com/fchollet/deep-learning-with-python-notebooks/blob/master/chapter11_part03_transformer.ipynb).
+# with its
+# [notebook](https://github.com/fchollet/deep-learning-with-python-notebooks/blob/master/second_edition/chapter11_part03_transformer.ipynb).
 # IMDB: [Maas et al. 2011](https://ai.stanford.edu/~amaas/data/sentiment/). Probing:
-# [Alain and Bengio 2016](https://arxiv.org/abs/1610.01644).
+# [Alain and Bengio 2016](https://arxiv.org/abs/1610.01644), and its controls: [Hewitt
+# and Liang 2019](https://arxiv.org/abs/1909.03368). Contrast sets: [Gardner et al.
+# 2020](https://arxiv.org/abs/2004.02709). Shortcuts: [Geirhos et al.
+# 2020](https://arxiv.org/abs/2004.07780). Max pooling of texts: [Kim
+# 2014](https://arxiv.org/abs/1408.5882). Residual stream: [Elhage et al.
+# 2021](https://transformer-circuits.pub/2021/framework/index.html).
 #
 # **Next.** The encoder reads. Lesson 11 builds the half that writes, and sends Jane to
 # Africa in September.

@@ -170,6 +170,9 @@ def test_a_result_that_is_kept_and_handed_out_again_is_found():
 
 @pytest.mark.parametrize(("answer", "lost"), [
     (lambda x: x + torch.zeros(2), True),
+    (lambda x: x + torch.zeros(2, device="cpu"), True),
+    (lambda x: x + torch.zeros(2, device=x.device.type), False),
+    (lambda x: x + x.to("cpu").clone(), True),
     (lambda x: x + torch.zeros(2, device=x.device), False),
     (lambda x: x + torch.zeros_like(x), False),
     (lambda x: x + torch.zeros(2).to(x), False),

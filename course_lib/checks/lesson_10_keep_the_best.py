@@ -59,13 +59,14 @@ def make(generator, epochs):
 
 
 def more_calls(generator):
-    """Where the best epochs are equal, the first counts; and models that only get better, or only worse."""
+    """Where the best epochs are equal, the first counts; models that only get better, only worse, or nothing right."""
     return [
         Call(with_data((0.5, 0.9, 0.7, 0.9, 0.6), (0.1, 0.2, 0.3, 0.4, 0.5)), "two epochs that are best"),
         Call(with_data((0.8, 0.8, 0.8), (0.7, 0.6, 0.5)), "epochs that are all alike"),
         Call(with_data((0.2, 0.4, 0.6), (0.3, 0.1, 0.2)), "each epoch better than the one before"),
         Call(with_data((0.6, 0.4, 0.2), (0.3, 0.1, 0.2)), "each epoch worse than the one before"),
         Call(with_data((0.6, 0.3, 0.5, 0.4), (0.1, 0.2, 0.3, 0.4)), "better than the one before, and not the best"),
+        Call(with_data((0.0, 0.0), (0.3, 0.1)), "epochs without any right answer: accuracies of 0"),
     ]
 
 

@@ -18,7 +18,8 @@ from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
 MODULES = {"04-scaling": "scaling", "04-scorers": "scorers", "06-heads": "heads", "09-rotary": "rotary",
-           "10-gaps": "twins", "10-recipe": "recipe", "10-shifted": "shifted"}
+           "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted",
+           "10-windows": "gaps"}
 
 
 def stored(name):

@@ -6,8 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.classifier import EncoderClassifier, max_over_real_tokens
-from course_lib.experiments.plan import Near, Plan, grid
 from course_lib.masks import padding_mask_from_ids
 from course_lib.positions import sinusoidal_positions
 from course_lib.training import fit, keep_the_best, shuffled
@@ -95,31 +93,32 @@ def as_tensors(split):
     return to_ids(texts), torch.tensor(labels)
 
 
-def token_vectors(model, ids, near=None):
+def entering(model, ids, positions=None):
+    """What enters the first layer of an EncoderClassifier: embeddings with positions.
+
+    ids:       (B, T)
+    positions: (T,) or (B, T), the position of each token; None where it is counted from 0
+    returns:   (B, T, d_model)
+    """
+    x = model.embed(ids)  # (B, T, d_model)
+    table = sinusoidal_positions(64, x.shape[-1])
+    return x * x.shape[-1] ** 0.5 + table[torch.arange(ids.shape[1]) if positions is None else positions]
+
+
+def token_vectors(model, ids, near=None, positions=None):
     """What an EncoderClassifier makes of each token, before it pools.
 
     ids:       (B, T)
     near:      bool (T, T), True = near enough to attend to; None where distance
                does not matter
+    positions: (T,) or (B, T), where they are not 0, 1, 2 …
     returns:   (B, T, d_model)
     """
     mask = padding_mask_from_ids(ids, model.pad_id)  # (B, 1, T)
-    x = model.embed(ids)  # (B, T, d_model)
-    x = x * x.shape[-1] ** 0.5 + sinusoidal_positions(*x.shape[1:])
+    x = entering(model, ids, positions)
     for layer in model.layers:
         x = layer(x, mask if near is None else mask & near)
     return x
-
-
-class Windowed(EncoderClassifier):
-    """The same encoder, but a token attends to no more than three words on
-    either side."""
-
-    def forward(self, ids):
-        t = torch.arange(ids.shape[1])
-        near = (t[:, None] - t).abs() <= 3  # (T, T)
-        x = token_vectors(self, ids, near=near)  # the only change
-        return self.head(max_over_real_tokens(x, ids != self.pad_id))
 
 
 @torch.no_grad()
@@ -135,15 +134,8 @@ def opinion_vectors(read, data):
     return read(ids)[good | bad].numpy(), counts[good | bad].numpy()
 
 
-def ordered_pairs(text):
-    """The features of a rival without a window: which word stands anywhere before
-    which other one."""
-    words = text.split()
-    return {(a, b) for i, a in enumerate(words) for b in words[i + 1 :]}
-
-
 def fitted(features, training):
-    """Logistic regression on the counts of features: predicts(texts, labels) -> accuracy.
+    """Logistic regression on the counts of features: right(texts, labels) -> accuracy; right.features is their number.
 
     features: such as ordered_pairs, or n, for runs of up to n words
     """
@@ -153,7 +145,12 @@ def fitted(features, training):
     choice = {"analyzer": features} if callable(features) else {"ngram_range": (1, features)}
     counts = CountVectorizer(**choice)
     model = LogisticRegression(max_iter=1000).fit(counts.fit_transform(training[0]), training[1])
-    return lambda split: model.score(counts.transform(split[0]), split[1])
+
+    def right(split):
+        return model.score(counts.transform(split[0]), split[1])
+
+    right.features = len(counts.vocabulary_)
+    return right
 
 
 @torch.no_grad()
@@ -182,25 +179,3 @@ def trained(kind, training, validation, seed, epochs=6):
 
     keep_the_best(model, train_epoch, accuracy, validation, validation, epochs)
     return model
-
-
-ENCODERS = {"encoder": EncoderClassifier, "encoder that sees three words on either side": Windowed}
-RIVALS = {"runs of up to six words": 6, "pairs in order, at any distance": ordered_pairs}
-GAPS = (0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 24, 40)
-
-
-def measure(model, seed):
-    """Train one of all these on reviews with gaps of up to four words, and ask it about longer ones."""
-    training, validation, test = split_of_twins(seed)
-    asked = {"test": test} | {f"gap {gap}": with_a_gap(gap, seed) for gap in GAPS}
-    if model in RIVALS:
-        right = fitted(RIVALS[model], training)
-        return {name: right(split) for name, split in asked.items()}
-    of = trained(ENCODERS[model], as_tensors(training), as_tensors(validation), seed)
-    return {name: accuracy(of, as_tensors(split)) for name, split in asked.items()}
-
-
-PLANS = {"10-gaps": Plan(
-    about="accuracy on twin reviews whose gaps are longer than any in training: two encoders and two rivals",
-    minutes=8, points=grid(model=[*ENCODERS, *RIVALS], seed=range(5)), measure=measure,
-    near={f"gap {gap}": Near(0.1) for gap in (6, 7, 9, 12)}, quick=dict(model="runs of up to six words", seed=0))}

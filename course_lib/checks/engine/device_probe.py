@@ -1,10 +1,13 @@
 """Would this code work on a GPU? Asked on a machine that has none.
 
 On a GPU, a tensor made without `device=` is on the CPU, and mixing it with the arguments fails. Here everything
-is on the CPU, so we keep a list of the tensors that would not be on the GPU and raise where torch would.
+is on the CPU, so we keep a list of the tensors that would not be on the GPU and raise where torch would. A device
+that is spelled out, `device="cpu"`, is told from `device=x.device.type` by its being a literal; `torch.device("cpu")`
+looks as `x.device` does here, and passes.
 """
 
 import contextlib
+import sys
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -18,6 +21,7 @@ NUMPY = {torch.Tensor.numpy, torch.Tensor.__array__}
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}  # an index may stay on the CPU
 MOVES = {torch.Tensor.to, torch.Tensor.type_as, torch.Tensor.cuda}
 COPIES = {torch.Tensor.copy_}
+CPU = sys.intern("cpu")  # the one object that every literal "cpu" is; x.device.type is another one
 
 
 class LostDevice(RuntimeError):
@@ -66,9 +70,11 @@ class _Pretence(TorchFunctionMode):
         if any(t.dim() > 0 for t in host) and device and func not in INDEXING | COPIES | MOVES:
             raise LostDevice("a tensor made without device= meets one that is on the device of the arguments")
         result = func(*args, **kwargs)
-        if func is torch.Tensor.cpu:
+        names_the_cpu = any(a is CPU for a in (*args, *kwargs.values()))
+        if func is torch.Tensor.cpu or (func is torch.Tensor.to and names_the_cpu):
             return self._on_host(result.view_as(result))  # another object: the one that it was stays where it is
-        made_on_host = func in FACTORIES and kwargs.get("device") is None and not (device and func in CONVERSIONS)
+        made_on_host = func in FACTORIES and (
+            names_the_cpu or (kwargs.get("device") is None and not (device and func in CONVERSIONS)))
         stays_on_host = host and not device
         if func is torch.Tensor.__getitem__:
             made_on_host, stays_on_host = False, self.on_host(args[0])

@@ -1,0 +1,77 @@
+"""Lesson 10: gaps that are longer than any in training; encoders with and without a window, and rivals."""
+
+from functools import partial
+
+import torch
+
+from course_lib.classifier import EncoderClassifier, max_over_real_tokens
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.twins import (
+    accuracy,
+    as_tensors,
+    fitted,
+    split_of_twins,
+    token_vectors,
+    trained,
+    with_a_gap,
+)
+
+
+class Windowed(EncoderClassifier):
+    """The same encoder, but a token attends to no more than `width` words on
+    either side."""
+
+    width = 3
+
+    def forward(self, ids):
+        t = torch.arange(ids.shape[1])
+        near = (t[:, None] - t).abs() <= self.width  # (T, T)
+        x = token_vectors(self, ids, near=near)  # near: the only change
+        return self.head(max_over_real_tokens(x, ids != self.pad_id))
+
+
+def windowed(width, **sizes):
+    """A Windowed encoder of this width."""
+    model = Windowed(**sizes)
+    model.width = width
+    return model
+
+
+def ordered_pairs(text, within=None):
+    """The features of a rival that is no network: which word stands before which
+    other one, at any distance or within so many words."""
+    words = text.split()
+    return {(a, b) for i, a in enumerate(words)
+            for b in words[i + 1 : None if within is None else i + 1 + within]}
+
+
+ENCODERS = {"encoder": EncoderClassifier, "encoder that sees three words on either side": partial(windowed, 3)}
+RIVALS = {"runs of up to six words": 6, "pairs in order, at any distance": ordered_pairs}
+WIDER = {f"encoder that sees {name} words on either side": partial(windowed, width)
+         for name, width in (("four", 4), ("eight", 8))}
+NEAR = {"pairs in order, within eight words": partial(ordered_pairs, within=8)}
+GAPS = (0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 24, 40)
+
+
+def measure(model, seed):
+    """Train one of all these on reviews with gaps of up to four words, and ask it about longer ones."""
+    training, validation, test = split_of_twins(seed)
+    asked = {"test": test} | {f"gap {gap}": with_a_gap(gap, seed) for gap in GAPS}
+    if model in RIVALS | NEAR:
+        right = fitted((RIVALS | NEAR)[model], training)
+        return {name: right(split) for name, split in asked.items()}
+    of = trained((ENCODERS | WIDER)[model], as_tensors(training), as_tensors(validation), seed)
+    return {name: accuracy(of, as_tensors(split)) for name, split in asked.items()}
+
+
+PLANS = {
+    "10-gaps": Plan(
+        about="accuracy on twin reviews whose gaps are longer than any in training: two encoders and two rivals",
+        minutes=8, points=grid(model=[*ENCODERS, *RIVALS], seed=range(5)), measure=measure,
+        near={f"gap {gap}": Near(0.1) for gap in (6, 7, 9, 12)}, quick=dict(model="runs of up to six words", seed=0)),
+    "10-windows": Plan(
+        about="accuracy on twin reviews with longer gaps: encoders with wider windows, and pairs within eight words",
+        minutes=7, points=grid(model=[*WIDER, *NEAR], seed=range(5)), measure=measure,
+        near={f"gap {gap}": Near(0.1) for gap in (6, 7, 9, 12)},
+        quick=dict(model="pairs in order, within eight words", seed=0)),
+}
