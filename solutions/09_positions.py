@@ -224,10 +224,7 @@ print([round(v, 1) for v in (vector["cold"] + integers(101)[100])[:4].tolist()])
 # | **deterministic** | asked twice, it answers the same: nothing is random |
 #
 # Each test is a function. It answers with what is wrong, and with nothing if all is
-# well. Here is one of them; `report` puts a proposal to all four.
-
-# %% tags=["given"]
-from course_lib.experiments.numberings import consistent
+# well. `report` puts a proposal to all four.
 
 # %% tags=["predict"]
 predict(
@@ -361,8 +358,8 @@ plots.show(draw.bits(binary(16, 4), pair=(7, 8)), "bits-jump")
 binary_says = report(binary=lambda n: binary(n, 10))
 
 # %% [markdown]
-# From 7 to 8 a **carry** flips four bits at once, from 0 to 8 only one flips: neighbours
-# may be far apart. So steps are not equally long, and "consistent" fails.
+# From 7 to 8 a **carry** flips four bits at once, from 0 to 8 only one flips:
+# neighbours may be far apart. So steps are not equally long, and "consistent" fails.
 
 # %% tags=["claim"]
 # The proof
@@ -377,8 +374,8 @@ claim("binary fails “consistent” alone",
 # right. A clock also counts with fast and slow parts. But its hands do not jump. They
 # **turn**.
 #
-# So give each column a hand. Hand 0 turns by 1 radian for each position. (A full turn is
-# $2\pi \approx 6.28$ radians.) Each further hand is slower than the one before, by a
+# So give each column a hand. Hand 0 turns by 1 radian for each position. (A full turn
+# is $2\pi \approx 6.28$ radians.) Each further hand is slower than the one before, by a
 # fixed factor. How many radians a hand turns for each position is its **frequency** ω.
 # Here are four hands, in a row of width $d = 8$.
 
@@ -549,25 +546,26 @@ claim("seven steps back undo seven steps",
 # %% [markdown] name="each-distance"
 # ## How alike are two positions?
 #
-# Attention compares by dot products. So compare the rows of positions by them, too. Move
-# *position* and *k* below, and watch the dot product: on which of the two does it
+# Attention compares by dot products. So compare the rows of positions by them, too.
+# Move *position* and *k* below, and watch the dot product: on which of the two does it
 # depend? And does it fall steadily as k grows?
 
 # %%
 instruments.show("clock-hands", "instrument-clock-hands", table=waves(64, 16))
 
 # %% [markdown]
-# The product depends on the *distance* alone. It is a sum of cosines, one for each hand:
+# The product depends on the *distance* alone. It is a sum of cosines, one for each
+# hand:
 #
 # $$
 # \mathrm{PE}_{pos} \cdot \mathrm{PE}_{pos+k}
 # = \sum_{i=0}^{d/2-1} \cos\left(\frac{k}{10000^{2i/d}}\right)
 # $$
 #
-# For $d = 16$ that is 8 at $k = 0$, and 7.49 at $k = 1$. A cosine is the same for $k$ and
-# $-k$, so the product does not tell left from right. And it does not fall steadily
-# there: the row 19 positions away is more similar than the one 9 positions away. Is that
-# so at every width?
+# For $d = 16$ that is 8 at $k = 0$, and 7.49 at $k = 1$. A cosine is the same for $k$
+# and $-k$, so the product does not tell left from right. And it does not fall steadily
+# there: the row 19 positions away is more similar than the one 9 positions away. Is
+# that so at every width?
 
 # %%
 alike = {d: waves(1, d)[0] @ waves(50, d).T for d in (16, 64, 512)}  # (50,) each
@@ -577,8 +575,8 @@ plots.show(draw.products(alike), "products")
 
 # %% [markdown]
 # No. At width 512, that of the paper, it falls for the first 43 steps: there the bare
-# rows have "near" built in, for a sentence. Between the rows and a score stand $W_q$ and
-# $W_k$, which may keep that or not.
+# rows have "near" built in, for a sentence. Between the rows and a score stand $W_q$
+# and $W_k$, which may keep that or not.
 
 # %% tags=["claim"]
 # The proof
@@ -729,7 +727,8 @@ plots.show(draw.criteria(bad_ideas | binary_says | last_says), "criteria")
 # Sinusoids pass everything, and so do one-hot rows. Learned rows fail two tests. On six
 # places all that we trained is right nearly always: this ablation tells positions from
 # no positions, and ranks no numbering (every score is at its ceiling). Criteria are
-# reasons to try something *before* an experiment. They do not replace it. So here is one.
+# reasons to try something *before* an experiment. They do not replace it. So here is
+# one.
 
 # %% tags=["claim"]
 # The proof
@@ -768,8 +767,8 @@ predict(
 )
 
 # %%
-from course_lib.experiments.echo import (
-    echo, in_bins, share_right, shares, table_of, with_weights_by_hand)
+from course_lib.experiments import echo
+from course_lib.experiments.echo import shares
 
 rows = stored("09-beyond")  # five seeds each, measured in bins of eight places
 right = {"sinusoids": shares(rows, "sinusoids"), "learned": shares(rows, "learned")}
@@ -804,7 +803,7 @@ predict(
 )
 
 # %%
-by_hand = torch.stack([in_bins(share_right(with_weights_by_hand(96)))])  # untrained
+by_hand = echo.in_bins(echo.share_right(echo.with_weights_by_hand(96)))[None]
 plots.show(draw.beyond({
     "1. the network": {"sinusoids, two layers": shares(rows, "sinusoids", layers=2),
                        "no positions, two layers": shares(rows, "none", layers=2),
@@ -822,8 +821,8 @@ plots.show(draw.beyond({
 #
 # **1.** Two layers fail as one does. And one layer *can* do it: with $W_q$ set to your
 # $M_{-1}$ by hand, nothing trained, it is right at every place, even at 3,000. What is
-# missing is not size. (Two layers with *no positions* and a causal mask get further than
-# those with sinusoids, though their answers fade.)
+# missing is not size. (Two layers with *no positions* and a causal mask get further
+# than those with sinusoids, though their answers fade.)
 #
 # **2.** All angles of every single hand were met, and it fails as before. Now look at
 # the **binary** table. Rows 24 to 31 were never met either, only their bits, one by
@@ -851,7 +850,8 @@ claim("without positions, one layer is right at less than half of the trained pl
       inside.pop("one layer alone") < 0.5 and of["one layer alone"][:, :3].mean() < 0.5)
 claim("up to place 23 all others are right", min(inside.values()) > 0.95)
 claim("beyond, sinusoids, base 4 and two layers are wrong more often than right", all(
-    of[name][:, 3:].mean(1).max() < 0.5 for name in ("sinusoids", "base 4", "two", "24")))
+    of[name][:, 3:].mean(1).max() < 0.5
+    for name in ("sinusoids", "base 4", "two", "24")))
 claim("with weights by hand no place is too far", by_hand.min() == 1)
 claim("binary is right at places 24 to 31, and wrong from 32 to 39",
       of["binary"][:, 3].min() > 0.8 and of["binary"][:, 4].max() < 0.4)
@@ -862,21 +862,21 @@ claim("the last 24 symbols help from place 80 on, and sinusoids more than learne
       and of["24"][:, 3:10].mean() < of["sinusoids"][:, 3:10].mean() + 0.1)
 claim("where all rows were met, nearly all is right",
       of["met"].min() > 0.9 and of["base 4 met"][:, :10].min() > 0.8)
-again = in_bins(share_right(echo(table_of("binary"), seed=0)))
+again = echo.in_bins(echo.share_right(echo.echo(echo.table_of("binary"), seed=0)))
 claim("a stored run, made again, comes out alike",
       (again - of["binary"][0])[:4].abs().max() < 0.1)
 
 # %% [markdown]
 # **What that means.** Training did not give the network the rule "one step back" for
 # every place. It gave it something that fits the rows it met, and how far that reaches
-# depends on the numbering: eight places with bits, hardly any with hands. Why seen parts
-# combine in one table and not in the other stays open here. So *"longer"* in the list of
-# criteria is a promise about the **table**, not about the **network**.
+# depends on the numbering: eight places with bits, hardly any with hands. Why seen
+# parts combine in one table and not in the other stays open here. So *"longer"* in the
+# list of criteria is a promise about the **table**, not about the **network**.
 #
 # Press and colleagues found a similar limit in the perplexity of language models with
 # sinusoids, and proposed a bias on the scores instead, ALiBi
-# ([arXiv:2108.12409](https://arxiv.org/abs/2108.12409)). Kazemnejad and colleagues found
-# decoders without positions to generalize better to longer inputs than those with
+# ([arXiv:2108.12409](https://arxiv.org/abs/2108.12409)). Kazemnejad and colleagues
+# found decoders without positions to generalize better to longer inputs than those with
 # several encodings, on their tasks
 # ([arXiv:2305.19466](https://arxiv.org/abs/2305.19466)). What our runs do not show: how
 # larger models on real texts behave.
@@ -886,9 +886,9 @@ claim("a stored run, made again, comes out alike",
 #
 # A network that adds positions has to find a $W_q$ and a $W_k$ for which only the
 # distance matters. Su and colleagues built that in: a **rotary position embedding**
-# (**RoPE**, [arXiv:2104.09864](https://arxiv.org/abs/2104.09864)) adds nothing. It turns
-# query and key, pair of columns by pair of columns, by the angles of their positions
-# $m$ and $n$. These are your matrices:
+# (**RoPE**, [arXiv:2104.09864](https://arxiv.org/abs/2104.09864)) adds nothing. It
+# turns query and key, pair of columns by pair of columns, by the angles of their
+# positions $m$ and $n$. These are your matrices:
 #
 # $$
 # (M_m \, q) \cdot (M_n \, k) = q \cdot M_m^\top M_n \, k = q \cdot M_{n-m} \, k
@@ -912,24 +912,26 @@ plots.show(draw.rotary(turned), "rotary")
 
 # %% tags=["claim"]
 # The proof
-at = {kind: torch.tensor([[row["trained"], row["to 47"], row["to 95"]] for row in turned
-                          if row["positions"] == kind]) for kind in ("sinusoids", "rotary")}
+at = {kind: torch.tensor([[row[part] for part in ("trained", "to 47", "to 95")]
+                          for row in turned if row["positions"] == kind])
+      for kind in ("sinusoids", "rotary")}  # (20, 3) each: 300 steps, then 3,000
 scores = [(shift(m, 16) @ q) @ (shift(m - 3, 16) @ key) for m in (5, 105, 905)]
 claim("the score depends on the distance alone", max(scores) - min(scores) < 1e-3)
-claim("on trained places both are right", min(a[:, 0].min() for a in at.values()) > 0.95)
+claim("on trained places both are right",
+      min(a[:, 0].min() for a in at.values()) > 0.95)
 claim("turned, places 24 to 47 are right, and added, they are not",
       at["rotary"][:, 1].min() > 0.9 and at["sinusoids"][:, 1].max() < 0.4)
 claim("at places 48 to 95 turned is better with every seed, and falls",
       at["rotary"][:, 2].min() > at["sinusoids"][:, 2].max() + 0.2
       and (at["rotary"][:, 2] < at["rotary"][:, 1]).all())
-ten_times = (at["rotary"][10:] - at["rotary"][:10]).abs().max()  # 300, 3,000 steps
+ten_times = (at["rotary"][10:] - at["rotary"][:10]).abs().max()
 claim("ten times the steps change little", ten_times < 0.1)
 
 # %% [markdown]
 # Turned positions are right up to twice the trained length. Further out they are much
-# better than added ones, and yet they fall: the score depends on the distance alone, but
-# which score a distance of 60 gets was never trained. Nothing forces it to be low. You
-# build RoPE in lesson 15.
+# better than added ones, and yet they fall: the score depends on the distance alone,
+# but which score a distance of 60 gets was never trained. Nothing forces it to be low.
+# You build RoPE in lesson 15.
 
 # %% [markdown] name="further-count"
 # ## Further: what counting does to a word
@@ -1070,8 +1072,8 @@ print("slowest sine, times 3162:", [f"{3162 * slowest[p]:.2f}" for p in (1, 10, 
 # \lambda_i = 2\pi \cdot 10000^{2i/d}
 # $$
 #
-# For hand 0 that is $2\pi = 6.28$ positions. From hand to hand the wavelength grows by a
-# fixed *factor*: such a series is a **geometric progression**.
+# For hand 0 that is $2\pi = 6.28$ positions. From hand to hand the wavelength grows by
+# a fixed *factor*: such a series is a **geometric progression**.
 
 # %% tags=["predict"]
 predict(
@@ -1115,7 +1117,7 @@ claim("at widths 16, 64 and 512 it is 43 to 46 %",
       all(0.43 < share < 0.46 for share in still.values()))
 claim("the slowest sine is the position, on a small scale",
       abs(3162 * slowest[49] - 49) < 0.01)
-top = {d: (waves(2, d)[1, d - 2]).asin() for d in (4, 16, 64, 512)}  # ω of the last hand
+top = {d: waves(2, d)[1, d - 2].asin() for d in (4, 16, 64, 512)}  # ω of the last
 claim("the longest is 10000^(1 − 2/d) · 2π, below 10000 · 2π", all(
     1 / w < 10000 and abs(1 / w / 10000 ** (1 - 2 / d) - 1) < 1e-3
     for d, w in top.items()))
@@ -1208,12 +1210,13 @@ print(f"parameters: {more:.1f} times as many")
 # $\sqrt{32}$ on top of PyTorch's start; then the same with positions that have it, too.
 
 # %%
-word = nn.Embedding(1000, 32).weight.norm(dim=1).mean() / waves(50, 32).norm(dim=1).mean()
+word = nn.Embedding(1000, 32).weight.norm(dim=1).mean() / waves(1, 32).norm()
 starts = {"small words": (1 / 23, 1), "as they are": (1, 1), "words · √d": (32**0.5, 1),
           "both · √d": (32**0.5, 32**0.5)}
 by_start = {}
 for name, (words, positions) in starts.items():  # about 15 seconds
-    by_start[name] = [accuracy(read_twins(positions * waves(96, 32), None, seed, words)[1])
+    table = positions * waves(96, 32)
+    by_start[name] = [accuracy(read_twins(table, None, seed, words)[1])
                       for seed in range(3)]
     print(f"{name:12} word : position {word * words / positions:.2f}", " right:",
           [f"{share:.2f}" for share in by_start[name]])
@@ -1237,8 +1240,8 @@ claim("it is the ratio, not the size", min(by_start["both · √d"]) > 0.9)
 # ## Further: how exact is the shift, and why not fit it?
 #
 # In float32 the error of your matrix was about $10^{-7}$. Here is the same turn in
-# float64, written another way. Sine and cosine are the two parts of a **complex number**
-# of length 1, and multiplying such numbers adds their angles.
+# float64, written another way. Sine and cosine are the two parts of a **complex
+# number** of length 1, and multiplying such numbers adds their angles.
 
 # %%
 frequency = 10000 ** -(torch.arange(0, 16, 2).double() / 16)  # ω: (d / 2,)
@@ -1270,8 +1273,8 @@ plots.show(draw.errors(off, fitted=100), "fitted-shift")
 # 100 positions the slow hands hardly move. Their cosines are all nearly 1, and nothing
 # in the data tells these columns apart: 100 rows do not fix 256 numbers. Where the form
 # is known, and only the eight blocks are sought, the same rows are enough. The
-# **condition number** of the rows says by how much a rounding error may grow: it compares
-# the direction of which they say most with that of which they say least.
+# **condition number** of the rows says by how much a rounding error may grow: it
+# compares the direction of which they say most with that of which they say least.
 
 # %%
 condition = torch.linalg.cond(here.double()).item()
@@ -1292,29 +1295,30 @@ claim("rounding errors may grow beyond the seven digits of float32", condition >
 # %% [markdown]
 # ## Summary
 #
-# - Attention without a mask is **permutation-equivariant** at any depth: exactly half of
-#   the twins are answered right. A causal mask is enough to see some order.
+# - Attention without a mask is **permutation-equivariant** at any depth: exactly half
+#   of the twins are answered right. A causal mask is enough to see some order.
 # - Two of the ways out: read one by one, or add a vector for each place, a **positional
 #   encoding**. The Transformer adds.
-# - Four criteria: unique, consistent, longer and bounded, deterministic. A number from 0
-#   to 1 has no fixed step, counting grows, binary numbers jump. Sinusoids pass, and so
-#   do one-hot rows: the criteria are necessary, and rank nothing.
-# - Sinusoids are hands of a clock, from fast to slow, with values in −1 … 1. PE(pos + k)
-#   = M_k PE(pos), and M_k is a rotation.
+# - Four criteria: unique, consistent, longer and bounded, deterministic. A number from
+#   0 to 1 has no fixed step, counting grows, binary numbers jump. Sinusoids pass, and
+#   so do one-hot rows: the criteria are necessary, and rank nothing.
+# - Sinusoids are hands of a clock, from fast to slow, with values in −1 … 1. PE(pos +
+#   k) = M_k PE(pos), and M_k is a rotation.
 # - PE(pos) · PE(pos + k) depends on k alone. At width 512 it falls for 43 steps, at 16
 #   for 3.
 # - A table may go on forever. What a network has learned from its first rows need not:
 #   neither size, nor unseen angles, nor the number of words explains that alone.
 #
-# **Think about it.** With all rows met, the network reads 96 symbols after training on 24
-# at a time. Has it learned the rule now, or has it only met more rows? Which run would
-# tell?
+# **Think about it.** With all rows met, the network reads 96 symbols after training on
+# 24 at a time. Has it learned the rule now, or has it only met more rows? Which run
+# would tell?
 #
 # <details><summary>The run, and what it says</summary>
 #
 # Let the training texts begin at 0 to 36, so that rows 0 to 59 are met. If it has the
-# rule, place 80 is right. It is not: with five seeds places 24 to 55 are right (0.99 and
-# more), places 56 to 63 in 0.54 to 0.67, and from 64 on it guesses. It has met more rows.
+# rule, place 80 is right. It is not: with five seeds places 24 to 55 are right (0.99
+# and more), places 56 to 63 in 0.54 to 0.67, and from 64 on it guesses. It has met more
+# rows.
 #
 # </details>
 #

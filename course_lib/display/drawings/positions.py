@@ -107,10 +107,9 @@ def wavelengths(of):
     figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
     top, end = len(of) - 0.35, 2 * np.pi * 10000
     for y, (d, waves) in enumerate(of.items()):
-        for wave in waves.tolist():
-            colour = style.tint(style.INK, 1 if wave < STILL[0] else 0.55 if wave < STILL[1] else 0.3)
-            axis.plot([wave, wave], [y - 0.26, y + 0.26], color=colour, linewidth=1 if d > 100 else 1.6,
-                      solid_capstyle="butt")
+        for low, high, share in ((0, STILL[0], 1), (STILL[0], STILL[1], 0.55), (STILL[1], np.inf, 0.3)):
+            axis.vlines([wave for wave in waves.tolist() if low <= wave < high], y - 0.26, y + 0.26,
+                        color=style.tint(style.INK, share), linewidth=1 if d > 100 else 1.6)
     axis.axvspan(STILL[0], end * 1.6, color=style.tint(style.INK, 0.05), zorder=0)
     axis.text(STILL[0] * 1.12, top, "the cosine hardly moves over 50 positions", color=style.SOFT, fontsize=9,
               va="bottom")
@@ -153,8 +152,9 @@ def losses(runs):
     figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.4), sharex=True, sharey=True, layout="constrained")
     for axis, (name, lines) in zip(axes.flat, runs.items(), strict=True):
         axis.axhline(np.log(2), color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
-        for line in lines:
-            axis.plot(line, color=style.INK, linewidth=1.1, alpha=0.8)
+        means = lines.unflatten(1, (-1, 4)).mean(-1)  # of four steps each
+        for line in means:
+            axis.plot(np.arange(1.5, lines.shape[1], 4), line, color=style.INK, linewidth=1.1, alpha=0.8)
         axis.set(title=name, ylim=(0, 1))
         axis.tick_params(labelleft=True, labelbottom=True)
     axes[0, 0].text(2, 0.55, "ln 2: a coin", color=style.SOFT, fontsize=9, va="top")
@@ -206,7 +206,9 @@ def beyond(panels, trained=24):
         axis.set(title=title, ylim=(0, 1.06), xlim=(0, 96))
         axis.tick_params(labelleft=True, labelbottom=True)
         axis.xaxis.set_major_locator(MultipleLocator(24))
-        axis.legend(loc="upper right", fontsize=9, bbox_to_anchor=(1.0, 0.94))
+        near = all(np.asarray(shares)[:, 8:].mean() > 0.5 for shares in lines.values())
+        axis.legend(loc="center" if near else "upper right", fontsize=9,
+                    bbox_to_anchor=(0.62, 0.44) if near else (1.0, 0.94))
     for axis in axes[-1]:
         axis.set_xlabel("place in the text")
     for axis in axes[:, 0]:
@@ -219,7 +221,7 @@ def products(of):
     figure, axis = plt.subplots(figsize=(7.4, 2.9), layout="constrained")
     for (d, line), (colour, dashes, _) in zip(of.items(), LINES, strict=False):
         axis.plot(line / line[0], color=colour, linestyle=dashes, label=f"d = {d}")
-    axis.set(xlabel="distance k", ylabel="share of the product at k = 0", xlim=(0, len(line) - 1), ylim=(0.35, 1.02))
+    axis.set(xlabel="distance k", ylabel="share of the product at k = 0", xlim=(0, len(line) - 1), ylim=(0, 1.02))
     axis.legend(loc="upper right")
     return figure
 
@@ -238,7 +240,7 @@ def rotary(rows):
                       label=name)
         axis.set(title=f"{steps:,} steps", xticks=range(3), xticklabels=parts.values(), xlabel="places", ylim=(0, 1.05))
         axis.tick_params(labelleft=True)
-    axes[0].text(-0.35, 0.11, "a guess", color=style.SOFT, fontsize=8, va="top")
+    axes[0].text(0.42, 0.11, "a guess", color=style.SOFT, fontsize=8, va="top", ha="right")
     axes[0].set_ylabel("share of right answers")
     axes[0].legend(loc="lower left", bbox_to_anchor=(0, 0.16), fontsize=9)
     return figure
@@ -251,7 +253,8 @@ def errors(off, fitted):
     axis.text(fitted / 2, 6, "fitted", ha="center", va="top", color=style.SOFT, fontsize=9)
     for (name, error), colour, dashes in zip(off.items(), (style.INK, style.ACCENT, NEVER, style.WEIGHT),
                                              ("-", "-", (0, (4, 2)), (0, (1, 1.5))), strict=True):
-        axis.semilogy(error.clamp_min(3e-8), color=colour, linestyle=dashes, linewidth=1.5, label=name)
+        shown = error.clamp_min(3e-8).unfold(0, 5, 5).amax(1)  # the largest of each five
+        axis.semilogy(np.arange(2, 5 * len(shown), 5), shown, color=colour, linestyle=dashes, linewidth=1.5, label=name)
     axis.set(xlabel="position moved by one", ylabel="largest error", xlim=(0, len(error)), ylim=(2e-8, 12))
     axis.legend(loc="center right")
     return figure
