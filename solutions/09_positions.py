@@ -816,7 +816,7 @@ plots.show(draw.beyond({
                                "learned, the last 24": shares(rows, "learned", 24)},
     "all rows met": {"sinusoids": shares(rows, "sinusoids", farthest=72),
                      "base 4": shares(rows, "base 4", farthest=72)},
-}), "echo-controls")
+}, trained={"all rows met": 96}), "echo-controls")
 
 # %% [markdown]
 # None of the three is enough by itself.

@@ -88,8 +88,10 @@ def beats(switches, hands):
         left.step(range(n), switches[:, row], where="mid", color=style.INK, linewidth=1.4)
         left.set(ylabel=f"column {row}", yticks=(0, 1), ylim=(-0.15, 1.25))
         right.axhline(0, color=style.tint(style.INK, 0.25), linewidth=0.8)
-        right.plot(hands[:, 2 * row], "o-", color=style.INK, markersize=2.6, linewidth=1.4, label="sine")
-        right.plot(hands[:, 2 * row + 1], "s-", color=style.ACCENT, markersize=2.4, linewidth=1.4, label="cosine")
+        dots = "o" if row == 0 else ""  # where the steps are seen
+        right.plot(hands[:, 2 * row], dots + "-", color=style.INK, markersize=2.6, linewidth=1.4, label="sine")
+        right.plot(hands[:, 2 * row + 1], dots + "--", color=style.ACCENT, markersize=2.4, linewidth=1.4,
+                   label="cosine")
         right.set(ylabel=f"hand {row}", yticks=(-1, 0, 1), ylim=(-1.2, 1.2))
         for axis in (left, right):
             axis.tick_params(labelleft=True)
@@ -108,16 +110,17 @@ def wavelengths(of):
     top, end = len(of) - 0.35, 2 * np.pi * 10000
     for y, (d, waves) in enumerate(of.items()):
         for low, high, share in ((0, STILL[0], 1), (STILL[0], STILL[1], 0.55), (STILL[1], np.inf, 0.3)):
-            axis.vlines([wave for wave in waves.tolist() if low <= wave < high], y - 0.26, y + 0.26,
-                        color=style.tint(style.INK, share), linewidth=1 if d > 100 else 1.6)
+            marks = [x for wave in waves.tolist() if low <= wave < high for x in (wave, wave, np.nan)]  # in one path
+            axis.plot(marks, [y - 0.26, y + 0.26, np.nan] * (len(marks) // 3), color=style.tint(style.INK, share),
+                      linewidth=1 if d > 100 else 1.6, solid_capstyle="butt")
     axis.axvspan(STILL[0], end * 1.6, color=style.tint(style.INK, 0.05), zorder=0)
     axis.text(STILL[0] * 1.12, top, "the cosine hardly moves over 50 positions", color=style.SOFT, fontsize=9,
               va="bottom")
-    axis.text(STILL[1] * 1.12, -0.42, "palest: so does the sine", color=style.SOFT, fontsize=9, va="bottom")
+    axis.text(STILL[1] * 1.12, -0.62, "palest: so does the sine", color=style.SOFT, fontsize=9, va="bottom")
     axis.text(6.4, top, "2π", ha="center", va="bottom")
     axis.plot([end, end], [-0.5, top - 0.1], color=style.ACCENT, linewidth=1.2, linestyle=(0, (3, 2)))
     axis.text(end * 1.06, -0.42, "10000 · 2π", color=style.ACCENT, fontsize=9, rotation=90, va="bottom")
-    axis.set(xscale="log", yticks=range(len(of)), yticklabels=[f"d = {d}" for d in of], ylim=(-0.5, len(of) - 0.1),
+    axis.set(xscale="log", yticks=range(len(of)), yticklabels=[f"d = {d}" for d in of], ylim=(-0.7, len(of) - 0.1),
              xlim=(5, end * 1.6), xlabel="wavelength in positions (logarithmic)")
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
@@ -186,19 +189,21 @@ def criteria(says):
     return sheet.svg()
 
 
-def beyond(panels, trained=24):
+def beyond(panels, trained=None):
     """{title: {name: (seeds, 95) shares of right answers at places 1 to 95, or (seeds, 12) in bins of eight}}.
 
-    A panel for each title, all on the same axes: the mean over the seeds, and the range of all of them.
+    A panel for each title, all on the same axes: the mean over the seeds, and the range of all of them. The places that
+    were trained are grey: the first 24, or as many as `trained` says, {title: places}.
     """
     wide = min(len(panels), 2)
     figure, axes = plt.subplots(-(-len(panels) // wide), wide, figsize=(8.8, 2.9 * -(-len(panels) // wide)),
                                 sharex=True, sharey=True, squeeze=False, layout="constrained")
     for axis, (title, lines) in zip(axes.flat, panels.items(), strict=True):
-        axis.axvspan(0, trained - 0.5, color=style.tint(style.INK, 0.06), zorder=0)
+        met = (trained or {}).get(title, 24)
+        axis.axvspan(0, met - 0.5, color=style.tint(style.INK, 0.06), zorder=0)
         axis.axhline(1 / 8, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
         axis.text(95, 0.105, "a guess", color=style.SOFT, fontsize=8, ha="right", va="top")
-        axis.text(trained / 2, 0.02, "trained", ha="center", va="bottom", color=style.SOFT, fontsize=9)
+        axis.text(met / 2, 0.02, "trained", ha="center", va="bottom", color=style.SOFT, fontsize=9)
         for (name, shares), (colour, dashes, mark) in zip(lines.items(), LINES, strict=False):
             shares = np.asarray(shares)
             axis.fill_between(MIDDLES, shares.min(0), shares.max(0), color=colour, alpha=0.16, linewidth=0)
