@@ -396,12 +396,12 @@ plots.show(clock_hands(5, 8), "hands-at-5")
 #
 # Here $pos$ is the position and $i$ counts the hands, from 0 to $d/2 - 1$; hand $i$ has
 # the frequency $\omega_i = 1/10000^{2i/d}$. For $d = 4$ and position 3, hand 0 gives
-# $\sin 3 = 0.14$ and $\cos 3 = -0.99$, and hand 1, a hundred times slower, $\sin 0.03 =
-# 0.03$ and $\cos 0.03 = 1.00$.
+# $\sin 3 = 0.14$ and $\cos 3 = -0.99$, and hand 1, a hundred times slower,
+# $\sin 0.03 = 0.03$ and $\cos 0.03 = 1.00$.
 #
 # Such a positional encoding is called **sinusoidal**: made of waves of sine and cosine.
-# The **base** 10000 is a choice, for which the paper gives no reason. It makes the
-# slowest hands slower than any text they trained on is long.
+# The **base** 10000 is a choice, for which the paper gives no reason. With it, the
+# slowest hand of width 512 takes some 60,000 positions for a turn.
 
 # %% [markdown]
 # ### Exercise 2: `sinusoidal_positions`
@@ -791,7 +791,8 @@ plots.show(draw.beyond({"": right}), "echo")
 
 # %% tags=["predict"]
 predict(
-    "Which of these three controls is right at more than half of the places 24 to 95?",
+    "Which of these three controls gets more than half of its answers right at places "
+    "24 to 95?",
     {
         "the one with two layers": "Two layers can do more. But what they do is "
         "still decided by training on 24 places.",

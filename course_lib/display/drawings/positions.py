@@ -95,7 +95,7 @@ def beats(switches, hands):
         right.set(ylabel=f"hand {row}", yticks=(-1, 0, 1), ylim=(-1.2, 1.2))
         for axis in (left, right):
             axis.tick_params(labelleft=True)
-    axes[0, 0].set_title("binary: switches")
+    axes[0, 0].set_title("binary: bits")
     axes[0, 1].set_title("sinusoids: hands")
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, handlelength=1.2)
     for axis in axes[3]:
@@ -155,9 +155,9 @@ def losses(runs):
     figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.4), sharex=True, sharey=True, layout="constrained")
     for axis, (name, lines) in zip(axes.flat, runs.items(), strict=True):
         axis.axhline(np.log(2), color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
-        means = lines.unflatten(1, (-1, 4)).mean(-1)  # of four steps each
+        means = lines.unflatten(1, (-1, 5)).mean(-1)  # of five steps each
         for line in means:
-            axis.plot(np.arange(1.5, lines.shape[1], 4), line, color=style.INK, linewidth=1.1, alpha=0.8)
+            axis.plot(np.arange(2, lines.shape[1], 5), line, color=style.INK, linewidth=1.1, alpha=0.8)
         axis.set(title=name, ylim=(0, 1))
         axis.tick_params(labelleft=True, labelbottom=True)
     axes[0, 0].text(2, 0.55, "ln 2: a coin", color=style.SOFT, fontsize=9, va="top")
