@@ -19,7 +19,6 @@ from course_lib import check, claim, mine, predict
 from course_lib.display import instruments, plots
 from course_lib.display.drawings import clock_hands
 from course_lib.display.drawings import positions as draw
-from course_lib.experiments.stored import stored
 
 torch.set_num_threads(1)
 MultiHeadAttention, causal_mask = mine("MultiHeadAttention"), mine("causal_mask")
@@ -771,6 +770,7 @@ predict(
 # %%
 from course_lib.experiments import echo
 from course_lib.experiments.echo import shares
+from course_lib.experiments.stored import stored
 
 rows = stored("09-beyond")  # five seeds each, measured in bins of eight places
 right = {"sinusoids": shares(rows, "sinusoids"), "learned": shares(rows, "learned")}
