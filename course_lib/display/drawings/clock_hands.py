@@ -36,7 +36,7 @@ def clock_hands(position, d, shift=0):
         turn = 2 * math.pi / speed
         sheet.text(x, MIDDLE + 64, f"{turn:.1f}" if turn < 100 else f"{turn:,.0f}", 13)
     sheet.text(middle, MIDDLE + 84, "positions per turn", 12, style.SOFT, italic=True)
-    formula = "hand i: position / 10000^{2i/d} radians from the top"
+    formula = f"hand i: position / 10000^{{2i/d}} radians from the top, with d = {d}"
     sheet.text(middle, MIDDLE + 104, formula, 12, style.SOFT, italic=True)
     return sheet.svg()
 

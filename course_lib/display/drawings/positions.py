@@ -9,10 +9,8 @@ from course_lib.display.diagrams import Sheet, Spot
 
 NEVER = style.LINES[2]
 STILL = (542, 1815)  # wavelengths from which the cosine, or both columns, deviate by less than 0.05 over 50 positions
-COLOURS = {"sinusoids": style.INK, "learned positions": NEVER, "no positions": style.LINES[3],
-           "no positions, causal mask": style.ACCENT, "weights by hand": style.ACCENT,
-           "all hands came round": style.WEIGHT, "random starts": style.LINES[3], "RoPE": style.ACCENT}
-DASHES = {"learned positions": (0, (1, 1.5)), "weights by hand": (0, (1, 1.5)), "all hands came round": (0, (5, 2))}
+LINES = ((style.INK, "-", "o"), (NEVER, (0, (1, 1.5)), "s"), (style.ACCENT, (0, (5, 2)), "^"))
+MIDDLES = np.array([4.0, *np.arange(11.5, 96, 8)])  # of the bins 1 to 7, 8 to 15, and so on to 88 to 95
 
 
 def rulers(numbers):
@@ -32,28 +30,6 @@ def rulers(numbers):
              ylim=(-0.35, len(numbers) - 0.4), xlabel="number from 0 to 1")
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    return figure
-
-
-def what_is_seen(seen, ends):
-    """How many texts have a position (from 0), and how many have a length (from 1); empty places are marked."""
-    figure, axes = plt.subplots(1, 2, figsize=(9, 2.7), sharey=True, layout="constrained")
-    sides = (("position", "texts that have it", 0, seen), ("length", "texts of that length", 1, ends))
-    for axis, (name, counts, start, heights) in zip(axes, sides, strict=True):
-        at = np.arange(start, start + len(heights))
-        last = max(place for place, height in zip(at, heights, strict=True) if height)
-        axis.bar(at, heights, width=0.72, color=style.tint(style.INK, 0.6))
-        for place, height in zip(at, heights, strict=True):
-            if not height:
-                gap = start and 2 < place < last
-                axis.bar(place, 12, width=0.9, color=style.tint(NEVER if gap else style.INK, 0.16 if gap else 0.05))
-        axis.axvline(last + 0.5, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
-        axis.text(last + 0.7, 11.2, "never seen", color=style.SOFT, fontsize=9, va="top")
-        axis.set(xlabel=name, ylabel=counts, ylim=(0, 12.5), xlim=(at[0] - 0.6, at[-1] + 0.6))
-        axis.tick_params(labelleft=True)
-        axis.xaxis.set_major_locator(MultipleLocator(2))
-    for place, word in ((8, "gap"), (10.5, "gaps")):
-        axes[1].text(place, 11.2, word, ha="center", va="top", color=NEVER, fontsize=9)
     return figure
 
 
@@ -112,12 +88,14 @@ def beats(switches, hands):
         left.step(range(n), switches[:, row], where="mid", color=style.INK, linewidth=1.4)
         left.set(ylabel=f"column {row}", yticks=(0, 1), ylim=(-0.15, 1.25))
         right.axhline(0, color=style.tint(style.INK, 0.25), linewidth=0.8)
-        right.plot(hands[:, 2 * row], "o-", color=style.INK, markersize=2.6, linewidth=1.4, label="sine")
-        right.plot(hands[:, 2 * row + 1], "s-", color=style.ACCENT, markersize=2.4, linewidth=1.4, label="cosine")
+        dots = "o" if row == 0 else ""  # where the steps are seen
+        right.plot(hands[:, 2 * row], dots + "-", color=style.INK, markersize=2.6, linewidth=1.4, label="sine")
+        right.plot(hands[:, 2 * row + 1], dots + "--", color=style.ACCENT, markersize=2.4, linewidth=1.4,
+                   label="cosine")
         right.set(ylabel=f"hand {row}", yticks=(-1, 0, 1), ylim=(-1.2, 1.2))
         for axis in (left, right):
             axis.tick_params(labelleft=True)
-    axes[0, 0].set_title("binary: switches")
+    axes[0, 0].set_title("binary: bits")
     axes[0, 1].set_title("sinusoids: hands")
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, handlelength=1.2)
     for axis in axes[3]:
@@ -131,17 +109,18 @@ def wavelengths(of):
     figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
     top, end = len(of) - 0.35, 2 * np.pi * 10000
     for y, (d, waves) in enumerate(of.items()):
-        for wave in waves.tolist():
-            colour = style.tint(style.INK, 1 if wave < STILL[0] else 0.55 if wave < STILL[1] else 0.3)
-            axis.plot([wave, wave], [y - 0.26, y + 0.26], color=colour, linewidth=1 if d > 100 else 1.6,
-                      solid_capstyle="butt")
+        for low, high, share in ((0, STILL[0], 1), (STILL[0], STILL[1], 0.55), (STILL[1], np.inf, 0.3)):
+            marks = [x for wave in waves.tolist() if low <= wave < high for x in (wave, wave, np.nan)]  # in one path
+            axis.plot(marks, [y - 0.26, y + 0.26, np.nan] * (len(marks) // 3), color=style.tint(style.INK, share),
+                      linewidth=1 if d > 100 else 1.6, solid_capstyle="butt")
     axis.axvspan(STILL[0], end * 1.6, color=style.tint(style.INK, 0.05), zorder=0)
     axis.text(STILL[0] * 1.12, top, "the cosine hardly moves over 50 positions", color=style.SOFT, fontsize=9,
               va="bottom")
+    axis.text(STILL[1] * 1.12, -0.62, "palest: so does the sine", color=style.SOFT, fontsize=9, va="bottom")
     axis.text(6.4, top, "2π", ha="center", va="bottom")
     axis.plot([end, end], [-0.5, top - 0.1], color=style.ACCENT, linewidth=1.2, linestyle=(0, (3, 2)))
     axis.text(end * 1.06, -0.42, "10000 · 2π", color=style.ACCENT, fontsize=9, rotation=90, va="bottom")
-    axis.set(xscale="log", yticks=range(len(of)), yticklabels=[f"d = {d}" for d in of], ylim=(-0.5, len(of) - 0.1),
+    axis.set(xscale="log", yticks=range(len(of)), yticklabels=[f"d = {d}" for d in of], ylim=(-0.7, len(of) - 0.1),
              xlim=(5, end * 1.6), xlabel="wavelength in positions (logarithmic)")
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
@@ -151,7 +130,7 @@ def wavelengths(of):
 def matrix(of):
     """A matrix that moves positions (d, d), in blocks of two by two."""
     d = len(of)
-    names = [f"{'cos' if c % 2 else 'sin'} {c // 2}" for c in range(d)]
+    names = [f"hand {c // 2} {'cos' if c % 2 else 'sin'}" for c in range(d)]
     figure, axis = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
     plots.heat_map(axis, of.round(decimals=2) + 0.0, names, names, numbers=False, limit=1.0)  # + 0.0: no "−0.0"
     for r in range(d):
@@ -173,15 +152,19 @@ def attention(weights, words):
 
 def losses(runs):
     """{name: (seeds, steps)}: the loss over the steps, one line for each seed, on the line of a coin."""
-    figure, axes = plt.subplots(1, len(runs), figsize=(2.5 * len(runs) + 0.6, 2.9), sharey=True, layout="constrained")
-    for axis, (name, lines) in zip(axes, runs.items(), strict=True):
+    figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.4), sharex=True, sharey=True, layout="constrained")
+    for axis, (name, lines) in zip(axes.flat, runs.items(), strict=True):
         axis.axhline(np.log(2), color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
-        for line in lines:
-            axis.plot(line, color=COLOURS[name], linewidth=1.1, alpha=0.8)
-        axis.set(title=name.replace(", ", ",\n"), xlabel="step", ylim=(0, 1))
-        axis.tick_params(labelleft=True)
-    axes[0].text(2, 0.55, "ln 2: a coin", color=style.SOFT, fontsize=9, va="top")
-    axes[0].set_ylabel("loss, three seeds")
+        means = lines.unflatten(1, (-1, 5)).mean(-1)  # of five steps each
+        for line in means:
+            axis.plot(np.arange(2, lines.shape[1], 5), line, color=style.INK, linewidth=1.1, alpha=0.8)
+        axis.set(title=name, ylim=(0, 1))
+        axis.tick_params(labelleft=True, labelbottom=True)
+    axes[0, 0].text(2, 0.55, "ln 2: a coin", color=style.SOFT, fontsize=9, va="top")
+    for axis in axes[1]:
+        axis.set_xlabel("step")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("loss, three seeds")
     return figure
 
 
@@ -206,20 +189,65 @@ def criteria(says):
     return sheet.svg()
 
 
-def places(right, trained):
-    """{name: (seeds, places)}: the share of right answers over the place, the mean and the range of all seeds."""
-    figure, axis = plt.subplots(figsize=(8, 3.3), layout="constrained")
-    at = np.arange(1, 1 + next(iter(right.values())).shape[1])
-    axis.axvspan(0, trained - 0.5, color=style.tint(style.INK, 0.05), zorder=0)
-    axis.axhline(1 / 8, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
-    axis.text(at[-1], 0.11, "a guess", color=style.SOFT, fontsize=9, ha="right", va="top")
-    axis.text(trained / 2, 0.5, f"places 0 to {trained - 1}", ha="center", color=style.SOFT, fontsize=9)
-    for name, lines in right.items():
-        lines, colour = lines.detach().numpy(), COLOURS[name]
-        axis.fill_between(at, lines.min(0), lines.max(0), color=colour, alpha=0.16, linewidth=0)
-        axis.plot(at, lines.mean(0), color=colour, linestyle=DASHES.get(name, "-"), label=name)
-    axis.set(xlabel="place in the text", ylabel="share of right answers", ylim=(0, 1.06), xlim=(0, at[-1] + 1))
-    axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
+def beyond(panels, trained=None):
+    """{title: {name: (seeds, 95) shares of right answers at places 1 to 95, or (seeds, 12) in bins of eight}}.
+
+    A panel for each title, all on the same axes: the mean over the seeds, and the range of all of them. The places that
+    were trained are grey: the first 24, or as many as `trained` says, {title: places}.
+    """
+    wide = min(len(panels), 2)
+    figure, axes = plt.subplots(-(-len(panels) // wide), wide, figsize=(8.8, 2.9 * -(-len(panels) // wide)),
+                                sharex=True, sharey=True, squeeze=False, layout="constrained")
+    for axis, (title, lines) in zip(axes.flat, panels.items(), strict=True):
+        met = (trained or {}).get(title, 24)
+        axis.axvspan(0, met - 0.5, color=style.tint(style.INK, 0.06), zorder=0)
+        axis.axhline(1 / 8, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
+        axis.text(95, 0.105, "a guess", color=style.SOFT, fontsize=8, ha="right", va="top")
+        axis.text(met / 2, 0.02, "trained", ha="center", va="bottom", color=style.SOFT, fontsize=9)
+        for (name, shares), (colour, dashes, mark) in zip(lines.items(), LINES, strict=False):
+            shares = np.asarray(shares)
+            axis.fill_between(MIDDLES, shares.min(0), shares.max(0), color=colour, alpha=0.16, linewidth=0)
+            axis.plot(MIDDLES, shares.mean(0), color=colour, linestyle=dashes, marker=mark, markersize=4, label=name)
+        axis.set(title=title, ylim=(0, 1.06), xlim=(0, 96))
+        axis.tick_params(labelleft=True, labelbottom=True)
+        axis.xaxis.set_major_locator(MultipleLocator(24))
+        near = all(np.asarray(shares)[:, 8:].mean() > 0.5 for shares in lines.values())
+        axis.legend(loc="center" if near else "upper right", fontsize=9,
+                    bbox_to_anchor=(0.62, 0.44) if near else (1.0, 0.94))
+    for axis in axes[-1]:
+        axis.set_xlabel("place in the text")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("share of right answers")
+    return figure
+
+
+def products(of):
+    """{d: (n,) dot products of two positions over their distance}, each as a share of that at distance 0."""
+    figure, axis = plt.subplots(figsize=(7.4, 2.9), layout="constrained")
+    for (d, line), (colour, dashes, _) in zip(of.items(), LINES, strict=False):
+        axis.plot(line / line[0], color=colour, linestyle=dashes, label=f"d = {d}")
+    axis.set(xlabel="distance k", ylabel="share of the product at k = 0", xlim=(0, len(line) - 1), ylim=(0, 1.02))
+    axis.legend(loc="upper right")
+    return figure
+
+
+def rotary(rows):
+    """The rows of 09-rotary: a dot for each seed, in three ranges of places, with the positions added or turned."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3), sharey=True, layout="constrained")
+    parts = {"trained": "1 to 23", "to 47": "24 to 47", "to 95": "48 to 95"}
+    for axis, steps in zip(axes, (300, 3000), strict=True):
+        axis.axhline(1 / 8, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
+        kinds = (("sinusoids", "sinusoids, added", "o"), ("rotary", "rotary, turned", "^"))
+        for (kind, name, mark), shift, colour in zip(kinds, (-0.13, 0.13), (style.INK, style.ACCENT), strict=True):
+            chosen = [row for row in rows if (row["positions"], row["steps"]) == (kind, steps)]
+            at = [x + shift + 0.012 * (row["seed"] - 4.5) for x in range(3) for row in chosen]
+            axis.plot(at, [row[part] for part in parts for row in chosen], mark, color=colour, markersize=4, alpha=0.75,
+                      label=name)
+        axis.set(title=f"{steps:,} steps", xticks=range(3), xticklabels=parts.values(), xlabel="places", ylim=(0, 1.05))
+        axis.tick_params(labelleft=True)
+    axes[0].text(0.42, 0.11, "a guess", color=style.SOFT, fontsize=8, va="top", ha="right")
+    axes[0].set_ylabel("share of right answers")
+    axes[0].legend(loc="lower left", bbox_to_anchor=(0, 0.16), fontsize=9)
     return figure
 
 
@@ -228,9 +256,10 @@ def errors(off, fitted):
     figure, axis = plt.subplots(figsize=(7.4, 3.1), layout="constrained")
     axis.axvspan(0, fitted - 0.5, color=style.tint(style.INK, 0.05), zorder=0)
     axis.text(fitted / 2, 6, "fitted", ha="center", va="top", color=style.SOFT, fontsize=9)
-    for (name, error), colour, dashes in zip(off.items(), (style.INK, style.ACCENT, NEVER), ("-", "-", (0, (4, 2))),
-                                             strict=True):
-        axis.semilogy(error.clamp_min(3e-8), color=colour, linestyle=dashes, linewidth=1.5, label=name)
+    for (name, error), colour, dashes in zip(off.items(), (style.INK, style.ACCENT, NEVER, style.WEIGHT),
+                                             ("-", "-", (0, (4, 2)), (0, (1, 1.5))), strict=True):
+        shown = error.clamp_min(3e-8).unfold(0, 5, 5).amax(1)  # the largest of each five
+        axis.semilogy(np.arange(2, 5 * len(shown), 5), shown, color=colour, linestyle=dashes, linewidth=1.5, label=name)
     axis.set(xlabel="position moved by one", ylabel="largest error", xlim=(0, len(error)), ylim=(2e-8, 12))
     axis.legend(loc="center right")
     return figure

@@ -1,0 +1,53 @@
+"""Lesson 09: what a good numbering of positions should do, as four tests that say what is wrong."""
+
+import torch
+
+
+def unique(encode):
+    """Say which two of 50 positions are nearer than 0.01, or nothing."""
+    table = encode(50)
+    gaps = (table[:, None] - table).norm(dim=-1)  # (n, n)
+    near = (gaps < 0.01).triu(1).nonzero().tolist()
+    return f"positions {near[0]} are {gaps[*near[0]]:.4f} apart" if near else ""
+
+
+def consistent(encode):
+    """Say of k steps that are not equally long everywhere, or nothing."""
+    short, long = encode(20), encode(50)
+    for k in (1, 3, 8):
+        gaps = torch.cat([(table[k:] - table[:-k]).norm(dim=1) for table in (short, long)])
+        if gaps.max() - gaps.min() > 1e-3:
+            return f"steps of {k} are {gaps.min():.2f} to {gaps.max():.2f} long"
+    return ""
+
+
+def longer_and_bounded(encode):
+    """Say where there are no rows for 1,000 positions, or numbers outside −1 … 1."""
+    try:
+        largest = encode(1000).abs().max()
+    except IndexError:
+        return "it has no rows for 1,000 positions"
+    return f"the largest of 1,000 is {largest:.4g}" if largest > 1 else ""
+
+
+def deterministic(encode):
+    """Say whether two answers differ."""
+    return "" if torch.equal(encode(20), encode(20)) else "asked twice, it differs"
+
+
+def report(**proposals):
+    """Put every proposal to every test, print what they say, and return it.
+
+    proposals: name=encode; encode(n) -> a table with one row for each of n positions
+    returns:   {name: what each of the four tests found wrong}
+    """
+    tests = (unique, consistent, longer_and_bounded, deterministic)
+    says = {}
+    for name, encode in proposals.items():
+        if encode(20).shape[:-1] != (20,):
+            print(f"{name}: give a table with one row for each position")
+            continue
+        says[name] = [test(encode) for test in tests]
+        for test, wrong in zip(tests, says[name], strict=True):
+            print(f"{name:10} {test.__name__:20} {'no: ' + wrong if wrong else 'yes'}")
+    return says
