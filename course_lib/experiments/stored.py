@@ -17,8 +17,8 @@ import time
 from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
-MODULES = {"04-scaling": "scaling", "04-scorers": "scorers", "09-rotary": "rotary", "10-gaps": "twins",
-           "10-recipe": "recipe", "10-shifted": "shifted"}
+MODULES = {"04-scaling": "scaling", "04-scorers": "scorers", "04-scorers-early": "scorers",
+           "09-rotary": "rotary", "10-gaps": "twins", "10-recipe": "recipe", "10-shifted": "shifted"}
 
 
 def stored(name):
