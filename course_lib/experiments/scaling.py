@@ -1,7 +1,6 @@
 """Lesson 04: does a network that learns to find an input need the division by √d, and what for?"""
 
 import torch
-import torch.nn.functional as F
 
 from course_lib.experiments.plan import Near, Plan, grid
 
@@ -9,18 +8,11 @@ VERSIONS = ("version 1", "version 1, W √d times smaller", "version 2")
 OPTIMIZERS = {"gradient descent": torch.optim.SGD, "Adam": torch.optim.Adam}
 
 
-def batch_of(n, mix, draw):
-    """n questions: eight inputs each, which one is meant, and the query made from it."""
-    x = torch.randn(n, 8, len(mix), generator=draw)  # (B, N, D)
-    chosen = torch.randint(8, (n,), generator=draw)  # (B,)
-    return x, chosen, x[torch.arange(n), chosen] @ mix.T  # query: (B, D)
-
-
 def train(version, optimizer, width, rate, seed, loss="squared error", steps=100):
     """Learn W, which leads a query back to the one of eight inputs it was made from.
 
     loss:    "squared error" of what attention returns, the mean over its features, or
-             "cross-entropy" of the attention scores, whose gradient never saturates
+             "cross-entropy" of the scores, whose gradient never saturates
     returns: on 10,000 fresh queries, the squared error and the share of wrong arg-maxes
     """
     draw = torch.Generator().manual_seed(seed)
@@ -31,23 +23,31 @@ def train(version, optimizer, width, rate, seed, loss="squared error", steps=100
     scale = width**0.5 if version == "version 2" else 1.0
     step = OPTIMIZERS[optimizer]([W.requires_grad_()], lr=rate)
 
-    def asked(n):
-        x, chosen, query = batch_of(n, mix, draw)
+    def losses(batch):
+        x = torch.randn(batch, 8, width, generator=draw)  # (B, N, D)
+        chosen = torch.randint(8, (batch,), generator=draw)  # (B,)
+        target = x[torch.arange(batch), chosen]  # (B, D)
+        query = target @ mix.T  # (B, D), what the network gets to see
         scores = (x @ (query @ W)[..., None])[..., 0] / scale  # (B, N)
         found = (torch.softmax(scores, 1)[:, None] @ x)[:, 0]  # (B, D)
-        error = ((found - x[torch.arange(n), chosen]) ** 2).mean()
-        return scores, chosen, error
+        wrong = (scores.argmax(1) != chosen).float().mean()
+        entropy = torch.nn.functional.cross_entropy(scores, chosen)
+        return {
+            "squared error": ((found - target) ** 2).mean(),
+            "cross-entropy": entropy,
+            "wrong": wrong,
+        }
 
     for _ in range(steps):
-        scores, chosen, error = asked(32)
         step.zero_grad()
-        (error if loss == "squared error" else F.cross_entropy(scores, chosen)).backward()
+        losses(32)[loss].backward()
         step.step()
     with torch.no_grad():
-        tests = [asked(2000) for _ in range(5)]
-        wrong = [(scores.argmax(1) != chosen).float().mean() for scores, chosen, _ in tests]
-        return {"error": sum(error.item() for *_, error in tests) / 5,
-                "wrong": sum(wrong).item() / 5}
+        tests = [losses(2000) for _ in range(5)]
+        return {
+            "error": sum(test["squared error"].item() for test in tests) / 5,
+            "wrong": sum(test["wrong"].item() for test in tests) / 5,
+        }
 
 
 # A small W does with rate/d (Adam: rate/√d) what the division does with rate: so the rates are powers of 4

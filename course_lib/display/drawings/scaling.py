@@ -46,7 +46,7 @@ def growth(widths, stds):
     axis.set_xticks(widths, [str(d) for d in widths])
     axis.set_yticks([1, 4, 16, 32], ["1", "4", "16", "32"])
     axis.minorticks_off()
-    axis.annotate("√d", (128, 128**0.5), (128, 128**0.5 * 0.55), color=style.SOFT, fontsize=12)
+    axis.annotate("√d", (128, 128**0.5), (128, 128**0.5 * 0.7), color=style.SOFT, fontsize=12)
     axis.text(widths[1], stds[1] * 1.5, "measured", ha="center")
     axis.set(xlabel="width d (log axis)", ylabel="standard deviation of q · x (log axis)")
     return figure
@@ -54,7 +54,7 @@ def growth(widths, stds):
 
 def bands(widths, left):
     """{version: one (draws,) tensor for each width}: the median, the mean, and where four fifths lie."""
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.7), layout="constrained", sharey=True)
     for axis, (name, drawn) in zip(axes, left.items(), strict=True):
         low, high = ([values.quantile(q).item() for values in drawn] for q in (0.1, 0.9))
         colour = COLOURS[name]
@@ -66,11 +66,11 @@ def bands(widths, left):
         axis.set_xticks(widths, [str(d) for d in widths])
         axis.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1], ["0.0001", "0.001", "0.01", "0.1", "1"])
         axis.minorticks_off()
-        axis.legend(fontsize=9, loc="lower left")
         axis.tick_params(labelleft=True)
     far = [d for d in widths if d >= 64]
     axes[0].plot(far, [0.6 * (64 / d) ** 0.5 for d in far], color=style.SOFT, linewidth=1)
-    axes[0].text(far[-1], 0.2, "1/√d", color=style.SOFT, ha="right")
+    axes[0].text(far[1], 0.42, "1/√d", color=style.SOFT)
+    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     axes[0].set_ylabel("norm of the Jacobian (log axis)")
     return figure
 
@@ -94,7 +94,7 @@ def over_widths(at_best, loss):
     """
     errors = [row["error"] for rows in at_best.values() for row in rows]  # of both losses: one scale for both figures
     optimizers = list(dict.fromkeys(optimizer for _, optimizer, _, _ in at_best))
-    widths = sorted({width for _, _, width, _ in at_best})
+    widths = sorted({width for by, _, width, _ in at_best if by == loss})
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.5), layout="constrained", sharey=True)
     for axis, optimizer in zip(axes, optimizers, strict=True):
         for n, name in enumerate(COLOURS):
@@ -105,7 +105,7 @@ def over_widths(at_best, loss):
                 axis.plot([x] * len(at), at, linestyle="", markersize=4, alpha=0.45, markeredgewidth=0, **look)
             axis.plot(beside, list(map(statistics.median, dots)), DASHES[name], label=name, markersize=6, **look)
         axis.set(title=optimizer, xlabel="width d (log axis)", xscale="log", yscale="log",
-                 ylim=(min(errors) / 2, max(errors) * 2))
+                 xlim=(11, 372), ylim=(min(errors) / 2, max(errors) * 2))
         axis.set_xticks(widths, [str(d) for d in widths])
         axis.minorticks_off()
         axis.yaxis.set_major_formatter(_power)
