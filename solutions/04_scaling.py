@@ -711,7 +711,7 @@ at_best = draw.best_rates(rows)  # {(loss, optimizer, width, version): five rows
 plots.show(draw.over_widths(at_best, "squared error"), "training")
 
 # %% [markdown]
-# A dot is one training, a line joins the medians. The wider, the further version 1 falls
+# A line joins the medians of five trainings; a bar spans all five. The wider, the further version 1 falls
 # behind, with either optimizer. It does learn, though: at width 256, after 100 steps, it
 # gives the largest weight to a wrong input in 4 to 14 of 1,000 queries. (Version 2: in at
 # most 1 of 10,000.)
@@ -832,13 +832,9 @@ def dot_scores():
 
 
 # %%
-def seconds(call):
-    """The median time of a call."""
-    timer = Timer(call, globals=globals())
-    return timer.blocked_autorange(min_run_time=0.2).median
-
-
-slower = seconds("additive_scores()") / seconds("dot_scores()")
+additive, dot = (Timer(call, globals=globals()).blocked_autorange(min_run_time=0.2)
+                 for call in ("additive_scores()", "dot_scores()"))
+slower = additive.median / dot.median
 print(f"version 0 takes {slower:.0f} times as long")
 
 # %% [markdown]
@@ -853,7 +849,7 @@ print(f"version 0 takes {slower:.0f} times as long")
 
 # %% tags=["predict"]
 predict(
-    "Width 256, 300 steps: which get more than 95 in 100 answers right?",
+    "Width 256, 100 steps: which get more than 95 in 100 answers right?",
     {
         "the additive one alone": "Then no dot product would do. But nothing that a "
         "dot product needs is missing here: only its scores can begin too large.",
@@ -866,15 +862,15 @@ predict(
 )
 
 # %%
-scorers = [row for row in stored("04-scorers") if row["steps"] == 300]
-plots.show(draw.by_scorer(stored("04-scorers-early") + scorers), "four-scorers")
+scorers = stored("04-scorers-early")  # after 100 steps
+plots.show(draw.by_scorer(scorers), "four-scorers")
 
 # %% [markdown]
-# After 300 steps, and nearly so after 100, three of the four solve it at every width. The
-# plain dot product misses a few per cent at width 16, and falls behind as it gets wider.
-# Ten times as many steps still leave it wrong in 1 to 7 of 100 questions at width 256 (in
-# the same file). But the fourth one is plain, too: begun smaller, it solves the task. So
-# what fails at large width is not the dot product, but scores that begin too large.
+# Three of the four solve it at every width, or miss one in a hundred. The plain dot
+# product falls behind as it gets wider. More steps help it little: at width 256, ten times
+# as many as the stored 300 still leave 1 to 7 of 100 questions wrong ("04-scorers"). But
+# the fourth one is plain, too: begun smaller, it solves the task. So what fails at large
+# width is not the dot product, but scores that begin too large.
 #
 # The measurement that the paper of 2017 cites is by Britz and colleagues
 # ([arXiv:1703.03906](https://arxiv.org/abs/1703.03906)): on real translation, a dot product
@@ -885,12 +881,12 @@ plots.show(draw.by_scorer(stored("04-scorers-early") + scorers), "four-scorers")
 claim("version 1 is more than twice as fast", slower > 2)
 at = draw.chosen(scorers)  # {(score, width): five shares of right answers}
 small_query = "dot, queries √d times smaller"
-claim("after 300 steps three of the four solve it at every width",
+claim("three of the four solve it at every width",
       all(min(at[score, d]) > 0.95 for d in (16, 64, 256)
           for score in ("additive", "scaled dot", small_query)))
 claim("the plain dot product falls behind with the width",
       median(at["dot", 16]) > median(at["dot", 64]) > median(at["dot", 256]))
-claim("at 256 it misses a tenth of the answers and more", max(at["dot", 256]) < 0.9)
+claim("at 256 it misses a fifth of the answers and more", max(at["dot", 256]) < 0.8)
 
 # %% [markdown] name="std-100"
 # ## Further: a thousand scores with a standard deviation of 100
@@ -926,49 +922,6 @@ print(f"weights above 0.0001: {(spike > 1e-4).sum()} as drawn, "
 claim("as drawn, fewer than 10 weights are above 0.0001", (spike > 1e-4).sum() < 10)
 claim("scaled, no weight is above 0.05", spread.max() < 0.05)
 
-# %% [markdown]
-# ## Further: slopes multiplied, step after step
-#
-# Steps are layers, or the words of a sentence that a recurrent network reads one by
-# one. Below, a state of 32 numbers goes through up to 50 steps, and we measure how much
-# a small change at the beginning changes the end. `gain` says how large the matrix of a
-# step is: at 0.5 it halves a typical state, before the tanh. First the new state
-# replaces the old one; then, as in a gate of lesson 03, nine tenths of the old are kept.
-
-# %%
-def arriving(steps, gain, kept, seed):
-    """How large the gradient is after `steps` steps; without any step it is 1."""
-    g = torch.Generator().manual_seed(seed)
-    W = gain * torch.randn(32, 32, generator=g) / 32**0.5
-    start = state = torch.randn(32, generator=g, requires_grad=True)
-    for _ in range(steps):
-        state = kept * state + (1 - kept) * torch.tanh(state @ W)
-    (slopes,) = torch.autograd.grad(state.sum(), start)
-    return slopes.norm().item() / 32**0.5
-
-
-# %%
-lengths, through = [1, 5, 10, 20, 50], {}
-for gain, kept in [(0.5, 0.0), (0.5, 0.9), (1.0, 0.0), (1.0, 0.9)]:
-    through[gain, kept] = [median(arriving(n, gain, kept, seed) for seed in range(5))
-                           for n in lengths]
-    sizes = "".join(f"{size:9.1e}" for size in through[gain, kept])
-    print(f"gain {gain}, {kept:.0%} kept:".ljust(22), sizes)
-
-# %% [markdown]
-# Where each step shrinks the gradient, hardly anything arrives, and keeping nine tenths
-# brings ten million times as much. With a gain of 1 a good part arrives without that:
-# a vanishing gradient needs factors that are well below 1.
-
-# %% tags=["claim"]
-# The proof
-claim("at gain 0.5, after 50 steps, less than a billionth arrives",
-      through[0.5, 0.0][-1] < 1e-9)
-claim("where nine tenths are kept, ten million times as much arrives",
-      through[0.5, 0.9][-1] > 1e7 * through[0.5, 0.0][-1])
-claim("at gain 1 more than a hundredth arrives, kept or not",
-      min(through[1.0, 0.0][-1], through[1.0, 0.9][-1]) > 0.01)
-
 # %% [markdown] name="rates"
 # ## Further: why divide, then?
 #
@@ -977,7 +930,7 @@ claim("at gain 1 more than a hundredth arrives, kept or not",
 
 # %%
 swept = [row for row in rows if row["optimizer"] == "gradient descent"
-         and row["loss"] == "squared error"]
+         and row["loss"] == "squared error" and row["width"] != 64]
 plots.show(draw.over_rates(swept, title="width {}"), "rates")
 
 # %% [markdown]

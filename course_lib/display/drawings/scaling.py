@@ -18,23 +18,17 @@ TUNING = 100  # seeds from here on choose the learning rate, and the others meas
 
 
 def two_spreads(wide, scaled, softmax):
-    """Two sets of scores, (N,) each, as histograms; below each, the largest weights of its softmax, in order."""
-    figure, axes = plt.subplots(2, 2, figsize=(8.4, 4.6), layout="constrained", sharey="row")
-    for column, (name, scores) in enumerate({"as drawn": wide, "divided by their spread": scaled}.items()):
-        axes[0, column].hist(scores, bins=40, histtype="stepfilled", color=style.tint(style.SCORE, 0.6))
-        axes[0, column].set(title=f"scores {name}", xlabel="score")
-        largest = softmax(scores).sort(descending=True).values[:20]
-        axes[1, column].plot(range(1, 21), largest, "o", markersize=4, color=style.WEIGHT)
-        axes[1, column].set(title="the 20 largest weights of their softmax", xlabel="rank of the weight",
-                            yscale="log", ylim=(1e-6, 3))
-        axes[1, column].set_xticks([1, 5, 10, 15, 20])
-        axes[1, column].set_yticks([1e-6, 1e-4, 1e-2, 1])
-        axes[1, column].yaxis.set_major_formatter(_power)
-        axes[1, column].minorticks_off()
-        for axis in axes[:, column]:
-            axis.tick_params(labelleft=True)
-    axes[0, 0].set_ylabel("how many")
-    axes[1, 0].set_ylabel("weight (log axis)")
+    """The ten largest weights of two sets of scores, (N,) each, in order."""
+    figure, axis = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    ranks = range(1, 11)
+    for name, scores, look in (("as drawn", wide, "s--"), ("divided by their spread", scaled, "o-")):
+        axis.plot(ranks, softmax(scores).sort(descending=True).values[:10], look, color=style.WEIGHT, label=name)
+    axis.set(xlabel="rank of the weight", ylabel="weight (log axis)", yscale="log", ylim=(1e-9, 3))
+    axis.set_xticks([1, 5, 10])
+    axis.set_yticks([1e-9, 1e-6, 1e-3, 1])
+    axis.yaxis.set_major_formatter(_power)
+    axis.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
@@ -88,7 +82,7 @@ def best_rates(rows):
 
 
 def over_widths(at_best, loss):
-    """Errors at the best rates over the width, a panel for each optimizer: a dot for each seed, lines of medians.
+    """Errors at the best rates over the width, a panel for each optimizer: lines of medians, bars over all seeds.
 
     at_best: {(loss, optimizer, width, version): rows}, as best_rates gives it
     """
@@ -100,10 +94,9 @@ def over_widths(at_best, loss):
         for n, name in enumerate(COLOURS):
             dots = [[row["error"] for row in at_best[loss, optimizer, d, name]] for d in widths]
             beside = [d * 1.13 ** (n - 1) for d in widths]
-            look = {"color": COLOURS[name], "marker": MARKS[name]}
-            for x, at in zip(beside, dots, strict=True):
-                axis.plot([x] * len(at), at, linestyle="", markersize=4, alpha=0.45, markeredgewidth=0, **look)
-            axis.plot(beside, list(map(statistics.median, dots)), DASHES[name], label=name, markersize=6, **look)
+            axis.vlines(beside, list(map(min, dots)), list(map(max, dots)), color=COLOURS[name], linewidth=5, alpha=0.3)
+            axis.plot(beside, list(map(statistics.median, dots)), DASHES[name], marker=MARKS[name], markersize=6,
+                      color=COLOURS[name], label=name)
         axis.set(title=optimizer, xlabel="width d (log axis)", xscale="log", yscale="log",
                  xlim=(11, 372), ylim=(min(errors) / 2, max(errors) * 2))
         axis.set_xticks(widths, [str(d) for d in widths])
@@ -131,7 +124,7 @@ def over_rates(rows, panels="width", title="{}", y="error"):
             lowest, highest = list(map(min, at)), list(map(max, at))
             axis.fill_between(rates, lowest, highest, color=COLOURS[name], alpha=0.15, linewidth=0)
             middle = list(map(statistics.median, at))
-            axis.plot(rates, middle, DASHES[name], marker=MARKS[name], markersize=4, color=COLOURS[name], label=name)
+            axis.plot(rates, middle, DASHES[name], color=COLOURS[name], label=name)
             best = min(range(len(rates)), key=middle.__getitem__)
             axis.plot(rates[best], middle[best], "o", markersize=12, markerfacecolor="none", color=COLOURS[name])
         axis.set(title=title.format(value), xlabel="learning rate (log axis)", xscale="log", yscale="log")
@@ -158,25 +151,18 @@ def chosen(rows):
 
 
 def by_scorer(rows):
-    """The share of right answers over the width for four ways of scoring, a panel for each number of steps."""
-    steps = sorted({row["steps"] for row in rows})
-    figure, axes = plt.subplots(1, len(steps), figsize=(8.4, 3.7), layout="constrained", sharey=True)
-    for axis, many in zip(axes, steps, strict=True):
-        shares = chosen([row for row in rows if row["steps"] == many])
-        widths = sorted({d for _, d in shares})
-        for n, (score, (name, colour, mark, dash)) in enumerate(SCORERS.items()):
-            beside = [d * 1.1 ** (n - 1.5) for d in widths]
-            for x, d in zip(beside, widths, strict=True):
-                axis.plot([x] * len(shares[score, d]), shares[score, d], mark, markersize=4, color=colour, alpha=0.45,
-                          markeredgewidth=0)
-            axis.plot(beside, [statistics.median(shares[score, d]) for d in widths], dash, marker=mark, color=colour,
-                      label=name)
-        axis.set(title=f"{many} steps", xlabel="width d (log axis)", xscale="log", ylim=(0, 1.04))
-        axis.set_xticks(widths, [str(d) for d in widths])
-        axis.minorticks_off()
-        axis.tick_params(labelleft=True)
-    axes[0].set_ylabel("share of right answers")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    """The share of right answers over the width for four ways of scoring: lines of medians, bars over all seeds."""
+    figure, axis = plt.subplots(figsize=(6.6, 3.7), layout="constrained")
+    shares = chosen(rows)
+    widths = sorted({d for _, d in shares})
+    for n, (score, (name, colour, mark, dash)) in enumerate(SCORERS.items()):
+        beside, at = [d * 1.1 ** (n - 1.5) for d in widths], [shares[score, d] for d in widths]
+        axis.vlines(beside, list(map(min, at)), list(map(max, at)), color=colour, linewidth=5, alpha=0.3)
+        axis.plot(beside, list(map(statistics.median, at)), dash, marker=mark, color=colour, label=name)
+    axis.set(xlabel="width d (log axis)", ylabel="share of right answers", xscale="log", ylim=(0, 1.04))
+    axis.set_xticks(widths, [str(d) for d in widths])
+    axis.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
