@@ -7,11 +7,10 @@ import torch.nn.functional as F
 def is_version_2(attend):
     """Find out whether a function computes version 2, by calling it.
 
-    attend:  attend(query (D,), inputs (N, D)) -> (D,), for any N and D;
-             it may be anything
-    returns: bool, True where it gives what version 2 gives: softmax over n of
-             (inputs[n] . query) / sqrt(D), and with these weights the sum of the
-             inputs; rounding does not matter
+    attend:  attend(query (D,), inputs (N, D)) -> (D,), for any N and D
+    returns: bool, True where its answer to what you ask is that of version 2: softmax
+             over n of (inputs[n] . query) / sqrt(D), and with these weights the sum of
+             the inputs; rounding does not matter
     """
     query = torch.tensor([3.0, -1.0, 2.0])
     inputs = torch.tensor(

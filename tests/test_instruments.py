@@ -267,6 +267,23 @@ def test_the_query_is_dragged_and_the_weights_follow_as_in_version_2(page):
 
 
 @pytest.mark.browser
+def test_without_widths_the_query_is_stretched_and_nothing_is_said_of_the_root(page):
+    """A lesson's first look that tells what its later section asks, or a longer query that also turns."""
+    fill(page, html("query-among-keys", widths=False), html("softmax-and-scale", widths=False))
+    first, second = page.locator(".course-instrument").all()
+    assert "√d" not in first.inner_text() + second.inner_text()
+    assert not first.get_by_label("width d of query and keys").count() and not second.get_by_label("width d").count()
+    query = first.get_by_role("slider", name="query", exact=True)
+    turned, weights = query.get_attribute("aria-valuenow"), first.locator(".table svg").get_attribute("aria-label")
+    length = first.get_by_label("length of the query")
+    length.focus()
+    page.keyboard.press("End")
+    assert query.get_attribute("aria-valuenow") == turned, "longer, and not turned"
+    assert float(length.get_attribute("aria-valuetext")) > 2.5 * QUERY.norm()
+    assert first.locator(".table svg").get_attribute("aria-label") != weights
+
+
+@pytest.mark.browser
 def test_a_finger_drags_the_query_and_a_narrow_page_stacks_its_parts(browser):
     """A phone that scrolls where a hand wants to turn the arrow, or one on which half of it lies beyond the edge."""
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)

@@ -66,4 +66,8 @@ PLANS = {"04-scorers": Plan(
     minutes=15, measure=train, near={"right": Near(0.1)},
     points=grid(steps=[300], score=SCORES, width=[16, 64, 256], rate=RATES, seed=TUNING + SEEDS)
     + grid(steps=[3000], score=SCORES, width=[256], rate=RATES[1:4], seed=SEEDS[:3]),
-    quick=dict(steps=300, score="scaled dot", width=64, rate=0.03, seed=0))}
+    quick=dict(steps=300, score="scaled dot", width=64, rate=0.03, seed=0)), "04-scorers-early": Plan(
+    about="share of right look-ups after 100 steps, where those that will be right are not yet",
+    minutes=3, measure=train, near={"right": Near(0.1)},
+    points=grid(steps=[100], score=SCORES, width=[16, 64, 256], rate=RATES, seed=TUNING + SEEDS),
+    quick=dict(steps=100, score="scaled dot", width=64, rate=0.03, seed=0))}

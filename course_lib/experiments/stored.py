@@ -62,7 +62,8 @@ def make(name):
     seconds = sum(measured[key].pop("seconds") for key in keys)
     head = {name: plan.about, "made by": f"python -m course_lib.experiments.stored {name}", "with": _versions(),
             "took": f"{seconds / 60:.1f} minutes on one thread"}
-    rows = [point | measured[key] for key, point in zip(keys, plan.points, strict=True)]
+    rows = [{name: str(value) for name, value in point.items()} | measured[key]  # settings to the last digit
+            for key, point in zip(keys, plan.points, strict=True)]
     tables.write(tables.FOLDER / f"{name}.tsv", head, rows)
     began.unlink()
 

@@ -2,10 +2,10 @@
 const WIDEST = 512;
 
 class Attention {
-  constructor({ names, keys, values, query, axes }) {
+  constructor({ names, keys, values, query, axes, widths }) {
     Object.assign(this, { names, keys, values: values ?? keys, own_values: values !== null, given: query, axes });
     this.N = names.length;
-    this.room = Math.max(1.3 * longest(keys), 1.1 * Math.hypot(...query));  // how far the query can be dragged
+    this.room = Math.max((widths ? 1.3 : 2.6) * longest(keys), 1.1 * Math.hypot(...query));  // how long it can get
     this.start();
   }
 
@@ -15,6 +15,10 @@ class Attention {
     const short = Math.min(1, this.room / (Math.hypot(...to) || 1));
     this.query = to.map(x => short * x);
   }
+
+  get length() { return Math.hypot(...this.query); }
+
+  stretch(to) { this.turn(this.query.map(x => x * to / (this.length || 1))); }
 
   // Dot products of random vectors of width d are √(d/2) times as large as those of width 2
   get growth() { return Math.sqrt(this.width / 2); }
@@ -261,7 +265,7 @@ function sentence({ names, weights, order, width, divided, growth, N }) {
   const [first, second] = order, low = weights[order[N - 1]];
   const why = width === 2 ? "" : divided ? "Divided by √d, the weights are the same at every width. "
     : `At width ${width} the scores are ${number(growth, 1)} times as large. `;
-  if (weights[first] > 0.99) return `${why}${names[first]} takes all: the output is there, and no other is heard.`;
+  if (weights[first] > 0.99) return `${why}Nearly all the weight goes to ${names[first]}, and the output is there.`;
   if (weights[first] - low < 0.1) return `${why}All count nearly alike, and the output is near the middle.`;
   return `${why}Most weight goes to ${names[first]}, ${number(weights[first])}, then to ${names[second]}, ` +
     `${number(weights[second])}. The output lies among them.`;
@@ -279,6 +283,10 @@ instrument("query-among-keys", given => {
     min: 1, max: Math.log2(WIDEST), marks: { "d = 2": 1, 8: 3, 32: 5, 128: 7, 512: 9 },
     say: () => `d = ${attention.width}`, move: power => { attention.width = 2 ** power; draw(); },
   });
+  const stretching = slider("length of the query", {
+    min: 0.1, max: attention.room, step: 0.05, hue: "query", say: () => number(attention.length),
+    move: length => { attention.stretch(length); draw(); },
+  });
   const dividing = tick_box("divide the scores by √d", on => {
     attention.divided = on;
     glide(table.drawing);
@@ -288,6 +296,7 @@ instrument("query-among-keys", given => {
   function draw() {
     widening.show(Math.log2(attention.width));
     dividing.show(attention.divided);
+    stretching.show(attention.length);
     for (const part of [asks, table, mixes]) part.redraw();
     written.replaceChildren(...sum_of(attention));
     framed.say(sentence(attention));
@@ -299,6 +308,8 @@ instrument("query-among-keys", given => {
   const parts = [...framed.head, framed.says, html("div", { class: "query-parts" },
     html("div", { class: "asking" }, asks.drawing), html("div", { class: "table" }, table.drawing, written),
     html("div", { class: "mixing" }, mixes.drawing, thick)),
-  html("div", { class: "controls" }, widening.field, html("div", { class: "beside" }, dividing.field)), exact];
+  ...given.widths
+    ? [html("div", { class: "controls" }, widening.field, html("div", { class: "beside" }, dividing.field)), exact]
+    : [html("div", { class: "controls" }, stretching.field)]];
   return { title, parts, draw };
 });

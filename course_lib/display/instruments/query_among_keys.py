@@ -6,7 +6,7 @@ from course_lib.display.instruments.pen import Sheet, words
 TITLE = "One query meets its keys"
 
 
-def given(names, keys, query, values=None, axes=None):
+def given(names, keys, query, values=None, axes=None, widths=True):
     """What the script gets.
 
     names:  2 to 8 words, one for each key
@@ -14,6 +14,7 @@ def given(names, keys, query, values=None, axes=None):
     query:  (2,), where the arrow starts
     values: (N, 2); without it the keys are mixed, as in versions 1 and 2
     axes:   what the two features mean, two words
+    widths: False hides the width and √d, and has the query stretched much longer in their place
     """
     if not 2 <= len(names) <= 8:
         raise ValueError(f"there are {len(names)} names, and there is room for 2 to 8")
@@ -21,10 +22,10 @@ def given(names, keys, query, values=None, axes=None):
         raise ValueError(f"axes has {len(axes)} words, and a plane has 2")
     return {"names": [str(name) for name in names], "keys": plain("keys", keys, len(names), 2),
             "query": plain("query", query, 2), "axes": axes and [str(word) for word in axes],
-            "values": values if values is None else plain("values", values, len(names), 2)}
+            "values": values if values is None else plain("values", values, len(names), 2), "widths": bool(widths)}
 
 
-def still(names, keys, query, values, axes):
+def still(names, keys, query, values, axes, widths=True):
     """The query where it starts, the scores and weights it gets, and their mixture of the values."""
     sheet = Sheet(960, 380)
     scores = [query[0] * x + query[1] * y for x, y in keys]

@@ -219,8 +219,10 @@ function sentence(scores, norm) {
 instrument("softmax-and-scale", given => {
   const title = "A softmax has a volume knob", scores = new Scores(given.scores), bits = Math.log2(scores.N);
   const above = bars(scores, draw), beside = jacobian(scores, draw);
+  const todo = given.widths ? "Spread the scores, or let a width d spread them. Each score can be moved, too."
+    : "Spread the scores. Each score can be moved, too.";
   const spread = gauge("entropy", bits), steep = gauge("norm of the Jacobian", 0.5);
-  const framed = frame(title, "Spread the scores, or let a width d spread them. Each score can be moved, too.", () => {
+  const framed = frame(title, todo, () => {
     scores.start();
     glide(above.drawing);
     draw();
@@ -256,7 +258,8 @@ instrument("softmax-and-scale", given => {
   const key = html("p", { class: "note" }, html("span", { class: "swatch" }),
     "within 3 of the largest score: weights down to 1/20 of the largest");
   const parts = [...framed.head,
-    html("div", { class: "controls" }, spreading.field, html("div", {}, widening.field, dividing.field)), framed.says,
+    html("div", { class: "controls" }, spreading.field,
+      ...given.widths ? [html("div", {}, widening.field, dividing.field)] : []), framed.says,
     html("div", { class: "softmax-parts" }, html("div", {}, above.drawing, key),
       html("div", {}, beside.drawing, spread.field, steep.field))];
   return { title, parts, draw };

@@ -9,20 +9,21 @@ TITLE = "A softmax has a volume knob"
 SPREADS = (0.1, 1.0, 10.0)  # standard deviations that the still shows side by side
 
 
-def given(scores):
+def given(scores, widths=True):
     """What the script gets.
 
     scores: (N,) of 2 to 16 numbers that are not all the same, such as ten drawn from a normal distribution
+    widths: False hides the width and √d
     """
     numbers = plain("scores", scores, None)
     if not 2 <= len(numbers) <= 16:
         raise ValueError(f"there are {len(numbers)} scores, and there is room for 2 to 16")
     if max(numbers) - min(numbers) < 1e-3:
         raise ValueError("the scores are all the same: there is nothing to spread")
-    return {"scores": numbers}
+    return {"scores": numbers, "widths": bool(widths)}
 
 
-def still(scores):
+def still(scores, widths=True):
     """The same scores at three spreads, and their weights below."""
     sheet = Sheet(960, 360)
     sheet.text(28, 38, TITLE, size=18, bold=True)
