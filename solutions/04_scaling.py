@@ -9,7 +9,7 @@
 # - replace version 0's scoring network by a dot product, and say what you pay for it;
 # - predict when a softmax hardly learns, and measure it;
 # - derive the $\sqrt{d}$ of the 2017 paper, and say what it does and does not do;
-# - write a test that tells version 2 from everything that only looks like it.
+# - write a test that tells version 2 from the usual mistakes.
 
 # %%
 import torch
@@ -223,7 +223,7 @@ instruments.show("query-among-keys", "instrument-query-among-keys",
 # %% [markdown]
 # The weight goes to the arrows with the largest dot products: those near the query's
 # direction, and long ones before short ones. Now stretch the query with the slider
-# below, and watch the weights.
+# under the picture, and watch the weights.
 
 # %% tags=["claim"]
 # The proof
@@ -440,7 +440,8 @@ claim("in two steps, logarithm of softmax, it is nan", lost.isnan().any())
 # further layers. Take the same ten scores as attention scores over ten inputs, the rows
 # of `torch.eye(10)`. Input 3 is wanted, and attention looks at input 0. Below is what
 # arrives at the scores with two losses: the squared distance to input 3, and, as a
-# control, minus the logarithm of the output's number 3.
+# control, minus the logarithm of the output's number 3. (In 64 bits, where exp(−100) is
+# still a number.)
 
 # %%
 e = logits.detach().double().requires_grad_()
@@ -453,8 +454,8 @@ arrives = {name: torch.autograd.grad(loss, e, retain_graph=True)[0].norm()
 {name: f"{size:.1e}" for name, size in arrives.items()}
 
 # %% [markdown]
-# So it is not the place that saturates, it is softmax without a logarithm behind it.
-# And only the *scores* get nothing. The inputs still learn, as what is mixed.
+# So a peak alone does no harm. It does where no logarithm follows the softmax. And only
+# the *scores* get nothing: the inputs get a gradient as well, because they are mixed.
 
 # %% tags=["claim"]
 # The proof
@@ -598,13 +599,13 @@ for d in widths:
 plots.show(draw.bands(widths, left), "slopes-over-width")
 
 # %% [markdown]
-# With the scale a typical query has nearly the same slopes at every width. (This needs
-# numbers of variance 1. Divide the scores of vectors of *length* 1, and all weights
-# become alike.) Without it, read the two lines of version 1 separately. The **median**
-# collapses: at $d = 1024$ the softmax of a *typical* query is saturated. The **mean**
-# falls slowly. From 64 on it nearly halves with each fourfold width, like
-# $1 / \sqrt{d}$: some queries have two scores close together at the top, and those
-# still have slopes. So without the scale, few queries have slopes.
+# With the scale a typical query has nearly the same slopes at every width. Without the
+# scale, median and mean part ways. The **median** collapses: at $d = 1024$ the softmax
+# of a *typical* query is saturated. The **mean** falls slowly. From 64 on it nearly
+# halves with each fourfold width, like $1 / \sqrt{d}$: a few queries have two scores
+# close together at the top. They still have slopes, and they carry the mean. (All this
+# is for numbers of variance 1. The scores of vectors of *length* 1 are small as they
+# are: divided, they would give nearly even weights.)
 
 # %% tags=["claim"]
 # The proof
@@ -690,12 +691,8 @@ claim("your own version 2 passes", is_right(attention_v2))
 # gradient's usual size, so that small gradients make steps, too.
 #
 # Three networks are compared: version 1, version 2, and version 1 with a $W$ that
-# begins $\sqrt{d}$ times smaller, without any division.
-
-# %%
-from course_lib.experiments.scaling import OPTIMIZERS
-
-OPTIMIZERS
+# begins $\sqrt{d}$ times smaller, without any division. In the function below, the four
+# lines from `query =` to `found =` are the network. The rest is data and records.
 
 # %% tags=["given"]
 from course_lib.experiments.scaling import train
@@ -712,8 +709,9 @@ at_best = draw.best_rates(rows)  # {(loss, optimizer, width, version): five rows
 plots.show(draw.over_widths(at_best, "squared error"), "training")
 
 # %% [markdown]
-# A line joins the medians of five trainings; a bar spans all five. The wider, the
-# further version 1 falls behind, with either optimizer. It does learn, though: at width
+# A line joins the medians of five trainings; a bar spans all five. (Markers stand side
+# by side where they would hide each other.) The wider, the further version 1 falls
+# behind, with either optimizer. It does learn, though: at width
 # 256, after 100 steps, it gives the largest weight to a wrong input in 4 to 14 of 1,000
 # queries. (Version 2: in at most 1 of 10,000.)
 #
@@ -741,15 +739,12 @@ plots.show(draw.over_widths(at_best, "cross-entropy"), "training-cross-entropy")
 
 # %% [markdown]
 # **The suspicion is half right.** With a loss that cannot saturate, the error of
-# version 1 is 3 times smaller with gradient descent, and 20 times with Adam: saturation
-# does harm. But version 2 gains as well, and stays 45 and 270 times ahead. So missing
+# version 1 is 3.5 times smaller with gradient descent, and 20 times with Adam: the
+# saturation does harm. But version 2 gains as well, and stays 45 and 270 times ahead. So missing
 # slopes are not the whole reason. What else is there?
 #
 # The third network has no division either, and keeps up with version 2 under both
-# losses. It differs from version 1 in its start and its step size alone. Its first
-# scores are exactly those of version 2. Its gradients are $\sqrt{d}$ times larger (in
-# version 2 each passes a division by $\sqrt{d}$), and its $W$ has only $1/\sqrt{d}$ as
-# far to go.
+# losses. It differs from version 1 in its start and its step size alone.
 
 # %% tags=["predict"]
 predict(
@@ -772,11 +767,16 @@ other = train(small_start, "gradient descent", 256, rate=8.0 / 256, seed=0)
 one, other
 
 # %% [markdown]
+# The first scores of the two are exactly the same. The gradients of the small $W$ are
+# $\sqrt{d}$ times larger (in version 2 each passes a division by $\sqrt{d}$), and it
+# has only $1/\sqrt{d}$ as far to go.
+#
 # **What the scale is.** Dividing by $\sqrt{d}$ is the same as another
 # **initialization** (how the weights begin) with another learning rate: divided by $d$
-# under gradient descent, by $\sqrt{d}$ under Adam. It is not a new ability. At large
-# width, version 1 begins with random scores $\sqrt{d}$ times too large: saturated, and
-# with far to go for the steps that it can take.
+# under gradient descent, and by $\sqrt{d}$ under Adam, whose steps do not grow with the
+# gradient. It is not a new ability. At large width, version 1 begins with random scores
+# $\sqrt{d}$ times too large: saturated, and with far to go for the steps that it can
+# take.
 
 # %% tags=["claim"]
 # The proof
@@ -1022,7 +1022,7 @@ claim("divided first, it does not", (q / 8 * x).sum().isfinite())
 # - Version 2 divides by $\sqrt{d}$: for numbers of variance 1 the spread is about 1 at
 #   every width. Undivided scores begin too large: saturated, and far from right. A
 #   smaller start with a smaller learning rate mends both, as well.
-# - The division is not there against overflow, though it helps in half precision.
+# - The division is not there against overflow (see *Further*).
 #
 # **Think about it.** The argument assumes that query and inputs are independent. After
 # training they are not: the network *learns* to make some scores large. Does the scale
