@@ -694,9 +694,6 @@ claim("your own version 2 passes", is_right(attention_v2))
 # begins $\sqrt{d}$ times smaller, without any division. In the function below, the four
 # lines from `query =` to `found =` are the network. The rest is data and records.
 
-# %%
-from course_lib.experiments.scaling import OPTIMIZERS  # torch's SGD and Adam
-
 # %% tags=["given"]
 from course_lib.experiments.scaling import train
 

@@ -5,7 +5,6 @@ import torch
 from course_lib.experiments.plan import Near, Plan, grid
 
 VERSIONS = ("version 1", "version 1, W √d times smaller", "version 2")
-OPTIMIZERS = {"gradient descent": torch.optim.SGD, "Adam": torch.optim.Adam}
 
 
 def train(version, optimizer, width, rate, seed, loss="squared error", steps=100):
@@ -21,7 +20,8 @@ def train(version, optimizer, width, rate, seed, loss="squared error", steps=100
     if version == "version 1, W √d times smaller":
         W = W / width**0.5
     scale = width**0.5 if version == "version 2" else 1.0
-    step = OPTIMIZERS[optimizer]([W.requires_grad_()], lr=rate)
+    optimizers = {"gradient descent": torch.optim.SGD, "Adam": torch.optim.Adam}
+    step = optimizers[optimizer]([W.requires_grad_()], lr=rate)
 
     def losses(batch):
         x = torch.randn(batch, 8, width, generator=draw)  # (B, N, D)
