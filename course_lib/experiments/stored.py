@@ -18,7 +18,7 @@ from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
 MODULES = {"04-scaling": "scaling", "04-scorers": "scorers", "09-rotary": "rotary", "10-gaps": "twins",
-           "10-recipe": "recipe", "10-shifted": "shifted"}
+           "10-recipe": "recipe", "10-shifted": "shifted", "13-readings": "digits", "13-rivals": "digits"}
 
 
 def stored(name):
