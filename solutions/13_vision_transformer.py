@@ -80,8 +80,8 @@ round(gigabytes, 1)
 
 # %% [markdown]
 # Ten gigabytes for the scores of one head, for one picture. Cutting the side by 16 cuts the cost by 16⁴. This is what
-# the title of the paper says: *An Image is Worth 16×16 Words*
-# ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, Vision Transformer.
+# the title of the paper says: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
+# 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
 #
 # A colour picture has three numbers for each pixel: red, green, blue. These are its **channels**, C of them. A patch
 # then has C · p · p numbers: first its red ones, row by row, then its green ones, then its blue ones.
@@ -168,8 +168,8 @@ plots.show(figure, "A handwritten seven of eight by eight pixels, and beside it 
 # patch *is* a row of numbers already, so one matrix makes a token of it: a **linear projection** to d_model numbers.
 #
 # You will read that ViTs use a *convolution* there, `nn.Conv2d(C, d_model, kernel_size=p, stride=p)`. A convolution
-# moves a small window of weights over the picture and takes a weighted sum at each stop. With a stride of p it moves on
-# by its own width. **Predict:** is that the same, nearly the same, or something else?
+# moves a small window of weights over the picture and takes a weighted sum at each stop. With a **stride** of p it
+# moves on by its own width. **Predict:** is that the same, nearly the same, or something else?
 
 # %%
 torch.manual_seed(0)
@@ -628,10 +628,10 @@ mean_of
 # 2. **It learns correlations** from the data: which patch has to do with which one depends on what is in them.
 # 3. **It integrates globally**: one step, and any patch can know of any other.
 #
-# A convolutional network (**CNN**) has it the other way round. Each number sees 3 × 3 neighbours, with the same weights
-# at each place. That is an **inductive bias**: an assumption built in, here *near things belong together, and a stroke
-# is a stroke wherever it stands*. It is true of photos. **Predict:** who needs more pictures, and what happens to each,
-# when we exchange the patches, in the same way in all pictures?
+# A convolutional network (**CNN**) has it the other way round. Each number sees 3 × 3 neighbours, its **receptive
+# field**, with the same weights at each place. That is an **inductive bias**: an assumption built in, here *near things
+# belong together, and a stroke is a stroke wherever it stands*. It is true of photos. **Predict:** who needs more
+# pictures, and what happens to each, when we exchange the patches, in the same way in all pictures?
 
 # %%
 def new_cnn(seed):
@@ -836,7 +836,7 @@ plots.show(figure, "The seven, and for two layers of four heads each how the cla
 #
 # But a map of one layer is half the story. In layer 2 a patch is no longer just a patch: in layer 1 it has taken in
 # others. Abnar and Zuidema ([2020](https://arxiv.org/abs/2005.00928)) follow the shares through all layers, and call it
-# **attention rollout**. Two steps: take the mean over heads, and let half of each token come from itself, for the skip
+# attention **rollout**. Two steps: take the mean over heads, and let half of each token come from itself, for the skip
 # connection. Then multiply, layer after layer.
 #
 # **By hand:** in layer 1, token A takes 0.2 from patch P, and the class token takes nothing from P. In layer 2 the
