@@ -99,8 +99,9 @@ print(*parts["train"][:6], sep="\n")
 # Before the first word, nothing is written. What could the machine be shown? And after the last word, how does it say
 # that it is done?
 #
-# Two more tokens do it. **`<sos>`**, start of sentence, stands before the first word. **`<eos>`**, end of sentence, has
-# to be *said* after the last one, like a word. (In code the first is often called `bos`, beginning of sentence.)
+# Two more tokens do it, **special tokens** that are no words. **`<sos>`**, start of sentence, stands before the first
+# word. **`<eos>`**, end of sentence, has to be *said* after the last one, like a word. (In code the first is often
+# called `bos`, beginning of sentence.)
 #
 # Each language gets its own vocabulary: every word has a number. **Predict:** Jane's English has five words. How many
 # tokens does the machine have to say?
@@ -182,7 +183,7 @@ print(f"{questions:,} questions, {questions / len(labels):.1f} for each sentence
 
 # %% [markdown]
 # The price: later nobody forces anything. The machine is shown its **own** words, mistakes included, and it was never
-# trained on those. We shall see whether that hurts.
+# trained on those. Papers call this **exposure bias**. We shall see whether it hurts.
 
 # %% [markdown] name="only-the-past"
 # ## Why it cannot cheat
@@ -391,7 +392,9 @@ print(f"they differ by less than {1e-3}")
 # Nothing new: the same attention, the same feed-forward network, the same wires. The left side of the drawing and the
 # right side differ in **who is asked** and in **what is hidden**.
 #
-# You have seen this drawing in lesson 00. Every box in it is now yours.
+# You have seen this drawing in lesson 00. Each box that carries a number you have built, in that lesson. Two carry
+# none, and are PyTorch's: *embedding* is a table with one row for each word (`nn.Embedding`), and *linear* is a matrix
+# and a bias (`nn.Linear`).
 
 # %%
 from course_lib.display.drawings import draw_transformer
@@ -399,8 +402,8 @@ from course_lib.display.drawings import draw_transformer
 figure, axes = plt.subplots(figsize=(9.6, 8.5))
 draw_transformer(axes)
 plots.show(figure, "The Transformer. Left, the encoder layer with two sublayers; right, the decoder layer with masked "
-                   "self-attention, cross-attention that reads the encoder's end, and feed-forward; above it, linear "
-                   "and softmax. Each box that a lesson builds carries the number of that lesson.")
+                   "self-attention, cross-attention that reads the encoder's output, and feed-forward; above it, "
+                   "linear and softmax. Each box that a lesson builds carries the number of that lesson.")
 
 # %% [markdown]
 # ### Exercise 5: `Transformer`
@@ -426,7 +429,7 @@ plots.show(figure, "The Transformer. Left, the encoder layer with two sublayers;
 #
 # 1. a mask for the source; a mask for the target, which has to satisfy two conditions at once
 # 2. embed the source, and send it through all encoder layers
-# 3. embed the target, and send it through all decoder layers; each gets the encoder's end and both masks
+# 3. embed the target, and send it through all decoder layers; each gets the encoder's output and both masks
 # 4. the linear map; no softmax
 #
 # </details>
@@ -468,8 +471,8 @@ assert ours_has_101_million
 
 # %% [markdown]
 # 101, not 65. Who is wrong? Three of our parts have the same shape, 37,000 × 512: both embeddings and the last linear
-# map. The paper uses **one matrix for all three** (section 3.4, "weight tying"). We keep three, since French and
-# English have different words here. **Predict** the size with one.
+# map. The paper uses **one matrix for all three** (section 3.4; this is called **weight tying**). We keep three, since
+# French and English have different words here. **Predict** the size with one.
 
 # %%
 tied = table["encoder"] + table["decoder"] + 37_000 * 512 / 1e6
@@ -563,13 +566,14 @@ del base
 # %% [markdown] name="warm-up"
 # ## Before training: a gentle start
 #
-# Lesson 08 found that the norms of 2017, after each sum, are hard to start: at first a large step does harm. So the
-# paper lets the learning rate **grow** from zero for 4,000 steps, and then fall with the root of the step (section
-# 5.3):
+# Lesson 08 found that a deep stack with the norms of 2017, after each sum, learns better when the first steps are
+# small, a **warm-up**. In the paper the learning rate grows from zero for 4,000 steps, and then falls like 1/√step
+# (section 5.3):
 #
 # rate = d_model^−0.5 · min(step^−0.5, step · 4000^−1.5)
 #
-# We have 624 steps, not 100,000. So ours grows for the first tenth, and then falls in a straight line to nearly zero.
+# We have 624 steps, not 100,000. So ours grows for the first tenth, and then falls in a straight line to nearly zero:
+# `OneCycleLR` does that, and `cycle_momentum=False` tells it to leave Adam's `betas` alone.
 # **Predict:** where is the paper's largest rate, and is it larger or smaller than our 0.002?
 
 # %%
@@ -581,21 +585,41 @@ assert the_papers_peak_is_at_4000
 assert the_papers_peak_is_below_ours
 f"the paper's largest rate: {paper.max().item():.4f}"
 
+
+# %%
+def rise_and_fall(optimizer, steps):
+    """Our schedule: the learning rate grows for a tenth of the steps, and then falls."""
+    return torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps, pct_start=0.1,
+                                               anneal_strategy="linear", cycle_momentum=False)
+
+
+rehearsal, ours = torch.optim.SGD([torch.zeros(1, requires_grad=True)]), []
+schedule = rise_and_fall(rehearsal, 624)
+for _ in range(624):
+    ours.append(schedule.get_last_lr()[0])
+    rehearsal.step()
+    schedule.step()
+ours = torch.tensor(ours)
+ours_grows_for_a_tenth_and_falls_to_nothing = 60 <= ours.argmax() + 1 <= 64 and ours[-1] < 1e-6
+assert ours_grows_for_a_tenth_and_falls_to_nothing
+len(ours)
+
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
 axes[0].plot(steps, paper)
 axes[0].set(title="the paper's", xlabel="step", ylabel="learning rate")
-axes[1].plot([1, 62, 624], [0.0002 / 2.5, 0.002, 0])
+axes[1].plot(range(1, 625), ours)
 axes[1].set(title="ours", xlabel="step", ylabel="learning rate")
 plots.show(figure, "Left: the paper's learning rate rises in a straight line to 0.0007 at step 4,000 and falls slowly "
-                   "after it. Right: ours rises to 0.002 at step 62 and falls in a straight line to zero at step 624.")
+                   "after it. Right: ours rises to 0.002 at step 63 and falls in a straight line to zero at step 624.")
 
 # %% [markdown] name="training"
 # ## Training
 #
-# All weight matrices begin as Xavier and Bengio proposed, uniform with a variance that fits their width. The model
-# has 2 layers a side, 128 wide, with 4 heads: small, but built of your parts. Training goes twice through the
-# sentences, in batches of 64. It takes one to three minutes.
+# All weight matrices begin as [Glorot and Bengio (2010)](https://proceedings.mlr.press/v9/glorot10a.html) proposed,
+# uniform with a variance that fits their width. (PyTorch calls it by Glorot's first name, Xavier.) The model has 2
+# layers a side, 128 wide, with 4 heads: small, but built of your parts. Training goes twice through the sentences, in
+# batches of 64. It takes one to three minutes. The `betas` and `eps` of Adam are the paper's.
 
 # %%
 def new_model(Model, seed):
@@ -645,8 +669,7 @@ print("in every layer, the attention is of the class", type(model.decoder[0].cro
 # %%
 batches = shuffled(src, labels, batch_size=64, epochs=2, seed=0)
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3, betas=(0.9, 0.98), eps=1e-9)
-schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=len(batches), pct_start=0.1,
-                                               anneal_strategy="linear", cycle_momentum=False)
+schedule = rise_and_fall(optimizer, len(batches))
 losses = fit(model, loss_of, batches, optimizer, schedule, progress="learning French")
 model.eval()
 smooth = losses.unfold(0, 8, 8).mean(1)  # the mean of 8 steps at a time
@@ -667,7 +690,8 @@ print(f"a blind guess among {len(english)} words costs {torch.log(torch.tensor(f
 # ## Nobody forces any more
 #
 # In training every place was shown the right words. Now there are none. The model writes: it is shown `<sos>` and picks
-# a word; it is shown both, and picks the next. To take the most probable word each time is called **greedy** decoding.
+# a word; it is shown both, and picks the next. A model that goes on from its own words is **autoregressive**. To take
+# the most probable word each time is called **greedy decoding**.
 #
 # ### Exercise 6: `greedy_decode`
 #
@@ -791,7 +815,7 @@ print("logits of", tuple(at_once.shape), "agree")
 # %% [markdown]
 # They agree because of the mask: a place that cannot see the future does not mind whether it is there.
 #
-# Here is a bug that breaks this, and it has been seen in published code. Whoever writes step by step may embed **the
+# Here is a bug that breaks this. Whoever writes step by step may embed **the
 # newest token by itself** and put its vector behind the others. To the positions, a single token always stands at place
 # 0. Nothing crashes. To see what it does, we put the trained parts together by hand, so that we may say where a token
 # stands.
@@ -888,7 +912,7 @@ print(*(written(line) for line in wrong["all at place 0"][:3]), sep="\n")
 # How many are wrong differs much from one training to the next: we have seen 15, and we have seen 107. What they have
 # in common: it has lost count. Often it stutters and says a part once more. But far from everything is wrong. The mask
 # lets place t see t tokens and no more, so some notion of the place is left. Short sentences mostly come out right.
-# Whoever tries this bug on one or two of them sees nothing, which is how it gets published.
+# Whoever tries this bug on one or two of them may see nothing.
 #
 # So after every change to decoding, ask this one question: **does one pass give what many passes give?** It is the best
 # test a decoder can have. It finds such a bug on the first sentence, and needs no trained model.
@@ -1004,8 +1028,8 @@ assert an_apple_is_the_likeliest
 
 # %% [markdown]
 # Greedy cannot take a word back. **Beam search** keeps several beginnings open, say 4, and lets each of them grow by
-# one word. Of all candidates the best 4 survive. How good a beginning is says the product of the probabilities of its
-# words. Products of many small numbers vanish, so their **logarithms are added up**.
+# one word. Of all candidates the best 4 survive. A beginning's score is the product of its words' probabilities.
+# Products of many small numbers vanish, so their **logarithms are added up**.
 #
 # ### Exercise 7: `beam_search`
 #
@@ -1038,7 +1062,8 @@ from course_lib.decoding import beam_search
 beam = check(beam_search).verified
 
 # %% [markdown]
-# First the fruit, with a table in place of a model.
+# First the fruit, with a table in place of a model. Its logarithms can stand for logits: a softmax of log p gives p
+# back.
 
 # %%
 fruit = ["<sos>", "<eos>", "a", "an", "pear", "plum", "fig", "apple"]
@@ -1117,8 +1142,9 @@ assert four_words_two_pairs_and_no_triple
 {f"pieces of {n}": f"{h} of {6 - n}" for n, h in zip((1, 2, 3), hits, strict=True)}
 
 # %% [markdown]
-# One wrong word in the middle spoils much. **Predict:** which BLEU do the references get if their words are put into
-# alphabetical order?
+# One wrong word in the middle spoils much. (No four words in a row match, and a mean with a share of 0 would be 0. So
+# BLEU is computed over a whole test, with the hits of all its sentences added up.) **Predict:** which BLEU do the
+# references get if their words are put into alphabetical order?
 
 # %%
 import sacrebleu
@@ -1141,8 +1167,8 @@ assert the_right_words_in_disorder_have_little
 print(f"the right words in alphabetical order: {bleu(in_disorder):.0f}")
 
 # %% [markdown]
-# Ours is near 100. That shows that our French is small, not that the model is great: on real English and German the
-# paper reports 28.4 (table 2).
+# Ours is near 100. That shows that our French is small, not that the model is great: from real English to German the
+# paper reports 27.3 for its base model, and 28.4 for one of three times its size (table 2).
 
 # %% [markdown] name="your-own-pairs"
 # ## The same code on real sentences
@@ -1156,7 +1182,7 @@ PAIRS = None  # for example "fra.txt"
 
 
 def read(path):
-    """Lists of French and of English words; lines that cannot be used are told."""
+    """Lists of French and of English words; skipped lines are reported."""
     from course_lib.data.pairs import PairFile, words
     file = PairFile(path)
     rows = [(words(second.lower()), words(first.lower())) for first, second in file]
@@ -1193,9 +1219,9 @@ else:
 # %% [markdown] name="label-smoothing"
 # ## What the paper did besides: label smoothing
 #
-# With −log p a model is never sure enough: 0.999 costs less than 0.99. The paper smooths the labels (section 5.4): the
-# right word is to get 0.9, and the other 0.1 is spread over **all** words. Now the loss is smallest at some p below 1.
-# **Predict:** at which one, if there are five words?
+# With −log p a model is never sure enough: 0.999 costs less than 0.99. The paper has **label smoothing** (section 5.4):
+# the right word is to get 0.9, and the other 0.1 is spread over **all** words. Now the loss is smallest at some p below
+# 1. **Predict:** at which one, if there are five words?
 
 # %%
 ps = torch.linspace(0.5, 0.9999, 500)
@@ -1220,7 +1246,8 @@ plots.show(figure, "Two curves over the probability of the right word. The plain
                    "smoothed one is smallest at 0.92 and rises steeply just before 1.")
 
 # %% [markdown]
-# 0.9 and a fifth of 0.1: 0.92. The paper says that this makes perplexity worse and BLEU better. Our French has just one
+# 0.9 and a fifth of 0.1: 0.92. The paper says that this makes **perplexity** (e to the mean loss) worse and BLEU
+# better. Our French has just one
 # right translation for each sentence, so we did without.
 
 # %% [markdown] name="gallery"
@@ -1234,6 +1261,10 @@ plots.show(figure, "Two curves over the probability of the right word. The plain
 # - the **positions**
 # - the **skip connections**
 # - the **scale**: no score is divided by √d_head
+#
+# Two dotted lines will help you. To guess six times among ten digits costs 6 · ln 10, or **1.97** for each of the seven
+# tokens. Whoever knows which digits there are, but not their order, has 6! = 720 orders to guess among, if all six
+# differ: ln 720, or 0.94 a token. Where digits repeat there are fewer; on the average it is **0.80**.
 #
 # We write the forward pass once more, from your parts, so that each can be left out. Chance decides which of the five
 # is called A and which E, so that you can play the doctor.
@@ -1294,6 +1325,9 @@ def examine(missing, seed=0):
 
 
 # %%
+counts = F.one_hot(digits - 4, 10).sum(1)  # (12900, 10), how often each digit occurs
+any_order = (torch.tensor(7.0).lgamma() - (counts + 1.0).lgamma().sum(1)).mean().item() / 7
+blind = 6 * torch.tensor(10.0).log().item() / 7
 missing = ["mask", "shift", "positions", "skips", "scale"]
 order = torch.randperm(5, generator=torch.Generator().manual_seed(133)).tolist()  # chance decides who is who
 ward = {"healthy": "nothing"} | {name: missing[i] for name, i in zip("ABCDE", order, strict=True)}
@@ -1303,12 +1337,14 @@ healthy = seen["healthy"][1].unfold(0, 5, 5).mean(1)
 for axis, name in zip(axes, "ABCDE", strict=True):
     axis.plot(range(3, 200, 5), healthy, "--", color="grey", label="healthy")
     axis.plot(range(3, 200, 5), seen[name][1].unfold(0, 5, 5).mean(1), label="the patient")
+    for level in (any_order, blind):
+        axis.axhline(level, linestyle=":", color="black", linewidth=1)
     axis.set(title=name, xlabel="step")
 axes[0].set_ylabel("loss per token")
 axes[0].legend()
 plots.show(figure, "Five loss curves, each beside that of the healthy model, which falls from 2.7 to nearly 0 within "
-                   "150 steps. A comes to rest near 1. B falls to 0 at once. C and D fall later than the healthy one. "
-                   "E stays near 1.8.")
+                   "150 steps. Dotted lines at 0.80 and 1.97. A comes to rest a little above the lower one. B falls to "
+                   "0 at once. C and D fall later than the healthy one. E stays a little below the upper one.")
 
 # %% [markdown]
 # Where do they look? Each is shown the right words of one example: *4 9 2 0 3 7*, to be written as *7 3 0 2 9 4*.
@@ -1353,7 +1389,7 @@ plots.show(figure, "Six bars. The healthy model writes nearly everything right, 
 # <details><summary>A</summary>
 #
 # **No positions.** It knows which digits there are, not in which order. What is left is to guess among them, and the
-# curve comes to rest.
+# curve comes to rest, a little above the lower dotted line.
 #
 # </details>
 # <details><summary>B</summary>
@@ -1365,20 +1401,20 @@ plots.show(figure, "Six bars. The healthy model writes nearly everything right, 
 # <details><summary>C</summary>
 #
 # **No scale.** It learns, but later than the healthy one. All scores are four times as large, so each softmax is
-# sharper from the start, and less gradient gets through (lesson 04). Nobody finds this bug without a healthy model
-# beside it.
+# sharper from the start, and less gradient gets through (lesson 04). It is hard to find without a healthy
+# model beside it.
 #
 # </details>
 # <details><summary>D</summary>
 #
-# **No mask.** In training it reads its answer one place to the right; when it writes, nothing stands there. Other
-# than B it has to find out first where the answer is, so its curve falls later, and its pattern lies above the
-# diagonal.
+# **No mask.** In training it reads its answer one place to the right; when it writes, nothing stands there. Unlike
+# B, it must first discover where the answer is, so its curve falls later, and its pattern lies above the diagonal.
 #
 # </details>
 # <details><summary>E</summary>
 #
-# **No skip connections.** It hardly learns. What a sublayer does not pass on is lost for all layers above (lesson 08).
+# **No skip connections.** It hardly learns: little better than a blind guess, the upper dotted line. What a sublayer
+# does not pass on is lost for all layers above (lesson 08).
 #
 # </details>
 
@@ -1388,14 +1424,18 @@ end = {thing: seen[name][1][-20:].mean().item() for thing, name in named.items()
 can = {thing: writes[name] for thing, name in named.items()}
 the_healthy_one_writes_most_of_them = can["nothing"] > 0.5
 two_have_a_tiny_loss_and_cannot_write = max(end["shift"], end["mask"]) < 0.2 and max(can["shift"], can["mask"]) < 0.2
-without_positions_or_skips_it_hardly_learns = end["positions"] > 0.7 and end["skips"] > 1.2
+without_positions_it_knows_the_digits_and_no_order = any_order < end["positions"] < any_order + 0.3
+without_skips_it_is_nearly_blind = blind - 0.5 < end["skips"] < blind + 0.1
+the_lines_are_at_080_and_197 = abs(any_order - 0.80) < 0.005 and abs(blind - 1.97) < 0.005
 starts = {thing: seen[name][1][:120].mean().item() for thing, name in named.items()}
 without_scale_it_comes_later = starts["scale"] > starts["nothing"] + 0.05
 without_shift_it_is_too_good = seen[named["shift"]][1][40:80].mean().item() < 0.2
 only_one_looks_ahead = ahead.pop(named["mask"]) > 0.3 and max(ahead.values()) == 0
 assert the_healthy_one_writes_most_of_them
 assert two_have_a_tiny_loss_and_cannot_write
-assert without_positions_or_skips_it_hardly_learns
+assert without_positions_it_knows_the_digits_and_no_order
+assert without_skips_it_is_nearly_blind
+assert the_lines_are_at_080_and_197
 assert without_scale_it_comes_later
 assert without_shift_it_is_too_good
 assert only_one_looks_ahead
@@ -1405,7 +1445,7 @@ assert only_one_looks_ahead
 # ## Summary
 #
 # - A decoder layer has three sublayers: masked self-attention; cross-attention, whose queries come from the decoder and
-#   whose keys and values come from the encoder's end; feed-forward. Both sides are built of the same blocks.
+#   whose keys and values come from the encoder's output; feed-forward. Both sides are built of the same blocks.
 # - Targets are offset by one, and the mask hides the future. Only both together keep a place from seeing its answer.
 # - Teacher forcing asks all places at once. One masked pass gives what writing step by step gives.
 # - A linear map and a softmax give each word a probability. Greedy takes the largest; a beam keeps several beginnings.

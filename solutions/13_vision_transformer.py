@@ -80,8 +80,8 @@ round(gigabytes, 1)
 
 # %% [markdown]
 # Ten gigabytes for the scores of one head, for one picture. Cutting the side by 16 cuts the cost by 16⁴. This is what
-# the title of the paper says: *An Image is Worth 16×16 Words*
-# ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, Vision Transformer.
+# the title of the paper says: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
+# 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
 #
 # A colour picture has three numbers for each pixel: red, green, blue. These are its **channels**, C of them. A patch
 # then has C · p · p numbers: first its red ones, row by row, then its green ones, then its blue ones.
@@ -129,7 +129,7 @@ tuple(rows.shape), rows[0].int().tolist()
 
 # %% [markdown]
 # Now a real picture. scikit-learn brings 1,797 digits that people wrote by hand, eight by eight pixels each, with
-# brightness from 0 to 16. We take one and follow it through the lesson. **Predict:** what does a model see, that gets
+# brightness from 0 to 16. We take one and follow it through the lesson. **Predict:** what does a model see when it gets
 # its sixteen patches in a row?
 
 # %%
@@ -168,8 +168,8 @@ plots.show(figure, "A handwritten seven of eight by eight pixels, and beside it 
 # patch *is* a row of numbers already, so one matrix makes a token of it: a **linear projection** to d_model numbers.
 #
 # You will read that ViTs use a *convolution* there, `nn.Conv2d(C, d_model, kernel_size=p, stride=p)`. A convolution
-# moves a small window of weights over the picture and takes a weighted sum at each stop. With a stride of p it moves on
-# by its own width. **Predict:** is that the same, nearly the same, or something else?
+# moves a small window of weights over the picture and takes a weighted sum at each stop. With a **stride** of p it
+# moves on by its own width. **Predict:** is that the same, nearly the same, or something else?
 
 # %%
 torch.manual_seed(0)
@@ -428,27 +428,49 @@ your_vit_reads_96_of_100_unseen_digits = accuracies["your ViT"] > 0.96
 assert your_vit_reads_96_of_100_unseen_digits
 len(test[1]), your_vit_reads_96_of_100_unseen_digits
 
-# %%
-figure, axis = plt.subplots(figsize=(6, 2.2))
-bars = axis.barh(list(accuracies), [100 * a for a in accuracies.values()], color=["#bbbbbb"] * 3 + ["#46327e"])
-axis.bar_label(bars, fmt="%.1f", padding=3)
-axis.set(xlabel="test digits read rightly, in percent", xlim=(90, 101))
-plots.show(figure, "Accuracy on the test digits: logistic regression lowest, near 96 percent; your ViT, nearest "
-                   "neighbours and the SVM close together, from about 98 to just over 99 percent, the SVM in front.")
+# %% [markdown]
+# One test of 450 pictures is not much: one picture is 0.2 percent. So the four were trained three times, with other
+# splits and first weights. The results are stored; the first of the three is the one from above.
 
 # %%
-the_svm_is_not_beaten = accuracies["SVM"] > accuracies["your ViT"] - 0.005
-your_vit_beats_one_matrix = accuracies["your ViT"] > accuracies["logistic regression"]
-assert the_svm_is_not_beaten
-assert your_vit_beats_one_matrix
-the_svm_is_not_beaten, your_vit_beats_one_matrix
+from course_lib.experiments.stored import stored
+
+
+def draw_trainings(axis, by_name):
+    """A dot for each training, and a mark at the mean."""
+    for row, each in enumerate(by_name.values()):
+        axis.plot([100 * a for a in each], [row] * len(each), "o", color="#9d8ec7", alpha=0.6)
+        axis.plot(100 * sum(each) / len(each), row, "|", color="black", markersize=18)
+    axis.set(xlabel="accuracy (%)", yticks=range(len(by_name)), yticklabels=by_name, ylim=(len(by_name) - 0.5, -0.5))
+    axis.grid(axis="x", alpha=0.4)
+
+
+rivals = {}
+for row in stored("13-rivals"):
+    rivals.setdefault(row["model"], []).append(row["right"])
+figure, axis = plt.subplots(figsize=(6, 2.2))
+draw_trainings(axis, rivals)
+plots.show(figure, "Accuracy of three trainings each: logistic regression from 94 to 97 percent; nearest neighbours, "
+                   "the SVM and the ViT side by side, all above 98 percent.")
+
+# %%
+today_agrees_with_the_first = abs(accuracies["your ViT"] - rivals["ViT"][0]) < 0.015
+more_right = [round(450 * (a - b)) for a, b in zip(rivals["SVM"], rivals["ViT"], strict=True)]
+the_svm_is_one_or_two_pictures_ahead = set(more_right) == {1, 2}
+the_vit_beats_one_matrix_each_time = all(
+    a > b + 0.01 for a, b in zip(rivals["ViT"], rivals["logistic regression"], strict=True))
+assert today_agrees_with_the_first
+assert the_svm_is_one_or_two_pictures_ahead
+assert the_vit_beats_one_matrix_each_time
+more_right
 
 # %% [markdown]
-# The SVM is in front, or level at worst, after a fraction of a second. It is worth saying why. There are 1,347
-# pictures; all digits are centred and of one size; so two pictures of the same digit already *agree pixel by pixel*,
-# and comparing with the training pictures is a fine idea. A ViT would be the wrong tool for this job. We use it because
-# it is small enough to look inside. What happens when pictures are many, the paper tells: trained on 1.3 million photos
-# ViT stays behind a good convolutional network, and with 300 million it overtakes (section 4.3).
+# So many pictures more does the SVM have right, of 450: one or two each time, which is too few to tell the two apart.
+# But it needs no augmentation, and a fraction of a second. It is worth saying why. There are 1,347 pictures; all digits
+# are centred and of one size; so two pictures of the same digit already *agree pixel by pixel*, and comparing with the
+# training pictures is a fine idea. A ViT would be the wrong tool for this job. We use it because it is small enough to
+# look inside. What happens when pictures are many, the paper tells: trained on 1.3 million photos ViT stays behind a
+# good convolutional network, and with 300 million it overtakes (section 4.3).
 
 # %% [markdown] name="templates"
 # ## What has it learned?
@@ -467,13 +489,14 @@ for line, weights, name in zip(axes, (before, after), ("before", "after"), stric
         draw(axis, template, colours=plots.SIGNED, vmin=-limit, vmax=limit)
     line[0].set_ylabel(name)
 plots.show(figure, "Sixteen templates of two by two pixels, before training and after it. Most are divided into a "
-                   "positive and a negative part in some direction, in both rows; training has made them stronger.")
+                   "positive and a negative part in some direction, in both rows.")
 
 # %% [markdown]
-# They are stronger, and a few have turned. But edges in all directions were there from the start: a patch has four
-# numbers, so four templates can tell all there is to tell, and 96 random ones do. Templates begin to speak where
-# patches are large; you will see some below. What a token is, stays the same: a sum over pixels, each times its number
-# in the template. By hand, for the patch of the seven with the most ink:
+# Most are stronger, and a few have turned. (We chose these sixteen by their size at the end; the cell below asks all
+# 96.) But edges in all directions were there from the start: a patch has four numbers, so four templates can tell all
+# there is to tell, and 96 random ones do. Templates begin to speak where patches are large; you will see some below.
+# What a token is, stays the same: a sum over pixels, each times its number in the template. By hand, for the patch of
+# the seven with the most ink:
 
 # %%
 with torch.no_grad():
@@ -481,8 +504,10 @@ with torch.no_grad():
     by_hand = sum(pixel * weight for pixel, weight in zip(patch, after[0], strict=True))
     token = model.embed.proj(patch)[0] - model.embed.proj.bias[0]
 a_token_is_a_sum_over_pixels = torch.allclose(by_hand, token, atol=1e-5)
+most_have_grown = (after.norm(dim=1) > before.norm(dim=1)).float().mean().item() > 0.5
 random_templates_miss_nothing = torch.linalg.matrix_rank(before).item() == 4
 assert a_token_is_a_sum_over_pixels
+assert most_have_grown
 assert random_templates_miss_nothing
 [round(pixel, 1) for pixel in patch.tolist()], a_token_is_a_sum_over_pixels
 
@@ -552,55 +577,43 @@ plots.show(figure, "For eight of the sixteen places, marked by a cross, a map of
 # The class token is one way to get one vector for the whole. What if the head read the *first patch* instead, in the
 # upper left corner, where digits hardly have ink? Or the *last patch*? Or the mean of all patches?
 #
-# **Predict** which of the four fail. Each model gets a short training of its own, 5 epochs, all else being equal.
+# **Predict** which of the four fail. Only the last line of `forward` differs: the head gets `x[:, 0]`, `x[:, 1]`,
+# `x[:, -1]` or `x[:, 1:].mean(1)`. Each model gets a short training, 5 epochs. One training differs from the next, so
+# each is done five times, with other first weights and another test part. The results are stored; the first of the
+# twenty runs here once more, to see that it agrees.
 
 # %%
-readings = {"class token": lambda x: x[:, 0], "first patch": lambda x: x[:, 1], "last patch": lambda x: x[:, -1],
-            "mean of patches": lambda x: x[:, 1:].mean(1)}
-{name: tuple(read(torch.zeros(2, 17, 96)).shape) for name, read in readings.items()}
-
-
-# %% [markdown]
-# All four make one vector of 17. The rest of the model is yours; only the last line of `forward` differs.
-
-# %%
-class ReadsElsewhere(Model):
-    """Your ViT, with a head that reads what it is told to."""
-
-    def forward(self, images):
-        x = self.dropout(self.embed(images))  # (B, N + 1, d_model)
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.read(x))
-
-
-# %%
+once_more = accuracy(train(new_model(0), training, epochs=5), *test)
 read_by = {}
-for name, read in readings.items():
-    reader = new_model(0, ReadsElsewhere)
-    reader.read = read
-    read_by[name] = accuracy(train(reader, training, epochs=5), *test)
-list(read_by)
+for row in stored("13-readings"):
+    read_by.setdefault(row["reading"], []).append(row["right"])
+today_agrees_with_what_is_stored = abs(once_more - read_by["class token"][0]) < 0.04
+assert today_agrees_with_what_is_stored
+{name: len(each) for name, each in read_by.items()}
 
 # %%
-every_reading_learns = min(read_by.values()) > 0.85
-they_are_close_together = max(read_by.values()) - min(read_by.values()) < 0.08
+figure, axis = plt.subplots(figsize=(6, 2.1))
+draw_trainings(axis, read_by)
+plots.show(figure, "Accuracy after 5 epochs of five trainings each, whose heads read the class token, the first patch, "
+                   "the last patch or the mean of the patches, and a mark at each mean. All twenty dots lie between 91 "
+                   "and 97 percent; the four means are much nearer to each other than the dots of a row.")
+
+# %%
+mean_of = {name: sum(each) / len(each) for name, each in read_by.items()}
+between = max(mean_of.values()) - min(mean_of.values())
+within = sum(max(each) - min(each) for each in read_by.values()) / len(read_by)
+every_reading_learns = min(map(min, read_by.values())) > 0.85
+another_training_matters_more_than_the_token = within > 1.5 * between
+the_winner_changes_with_the_training = len({max(read_by, key=lambda name: read_by[name][i]) for i in range(5)}) > 1
 assert every_reading_learns
-assert they_are_close_together
-every_reading_learns, they_are_close_together
-
-# %%
-figure, axis = plt.subplots(figsize=(6, 1.9))
-axis.plot([100 * a for a in read_by.values()], list(read_by), "o", color="#46327e", markersize=9)
-axis.set(xlabel="test digits read rightly after 5 epochs, in percent", xlim=(80, 100), ylim=(3.5, -0.5))
-axis.grid(axis="x", alpha=0.4)
-plots.show(figure, "Accuracy of four models whose heads read the class token, the first patch, the last patch or the "
-                   "mean of the patches: four dots close together, all between 85 and 100 percent.")
+assert another_training_matters_more_than_the_token
+assert the_winner_changes_with_the_training
+mean_of
 
 # %% [markdown]
 # None fails. A corner patch sees no ink, but it sees *the other tokens*: one layer of attention, and any token may have
-# gathered everything. The differences here are of the size that another seed makes. The paper found the same for the
-# mean over patches (appendix D.3): it does as well, with another learning rate.
+# gathered everything. The four means lie closer together than the trainings of one row, and the winner changes. The
+# paper found the same for the mean over patches (appendix D.3): it does as well, with another learning rate.
 #
 # Then why a class token? It has no patch of its own to care for, so all of it may go into the answer, and where it
 # looks is easy to read. It is a clean choice, no magic.
@@ -615,10 +628,10 @@ plots.show(figure, "Accuracy of four models whose heads read the class token, th
 # 2. **It learns correlations** from the data: which patch has to do with which one depends on what is in them.
 # 3. **It integrates globally**: one step, and any patch can know of any other.
 #
-# A convolutional network (**CNN**) has it the other way round. Each number sees 3 × 3 neighbours, with the same weights
-# at each place. That is an **inductive bias**: an assumption built in, here *near things belong together, and a stroke
-# is a stroke wherever it stands*. It is true of photos. **Predict:** who needs more pictures, and what happens to each,
-# when we exchange the patches, in the same way in all pictures?
+# A convolutional network (**CNN**) has it the other way round. Each number sees 3 × 3 neighbours, its **receptive
+# field**, with the same weights at each place. That is an **inductive bias**: an assumption built in, here *near things
+# belong together, and a stroke is a stroke wherever it stands*. It is true of photos. **Predict:** who needs more
+# pictures, and what happens to each, when we exchange the patches, in the same way in all pictures?
 
 # %%
 def new_cnn(seed):
@@ -672,7 +685,7 @@ everybody_knows_the_training_pictures, the_cnn_is_ahead_with_100_pictures, the_g
 figure, axis = plt.subplots(figsize=(6, 3.2))
 for (name, by_n), style in zip(curve.items(), ("s--", "o-"), strict=True):
     axis.plot(list(by_n), [100 * sum(a) / len(a) for a in by_n.values()], style, label=name, markersize=7)
-axis.set(xscale="log", xlabel="training pictures", ylabel="test digits read rightly, in percent")
+axis.set(xscale="log", xlabel="training pictures", ylabel="accuracy (%)")
 axis.set_xticks(list(epochs_for), list(epochs_for))
 axis.minorticks_off()
 axis.legend()
@@ -766,10 +779,7 @@ list(means), the_cnn_needs_its_neighbours
 
 # %%
 figure, axis = plt.subplots(figsize=(6, 1.8))
-for row, (name, each) in enumerate(of_cnn.items()):
-    axis.plot([100 * a for a in each], [row] * len(each), "o", color="#9d8ec7", alpha=0.6)
-    axis.plot(100 * means[name], row, "|", color="black", markersize=18)
-axis.set(xlabel="test digits read rightly by a CNN, in percent", yticks=range(3), yticklabels=of_cnn, ylim=(2.5, -0.5))
+draw_trainings(axis, of_cnn)
 plots.show(figure, "The accuracy of five trainings of a CNN for each kind of picture, with 300 training pictures, and "
                    "a mark at their mean. The mean is best for whole pictures; it is some points lower where the "
                    "pixels are scrambled.")
@@ -796,12 +806,14 @@ assert every_row_sums_to_one
 
 # %%
 def overlay(axis, picture, shares, title=""):
-    """A picture, and over it how much each patch gets: the more, the brighter; the largest share in numbers."""
+    """A picture, and on each patch a square whose area is its share; the largest share fills its patch."""
     side = int(len(shares) ** 0.5)
-    wide = picture.shape[-1]
-    axis.imshow(shares.reshape(side, side), cmap=plots.WEIGHTS, vmin=0, extent=(0, wide, wide, 0))
-    at = torch.arange(wide) + 0.5
-    axis.contour(at, at, picture, levels=[0.5], colors="white", linewidths=2)
+    p = picture.shape[-1] // side
+    axis.imshow(picture, cmap="gray_r", alpha=0.75, extent=(0, side * p, side * p, 0))
+    for n, share in enumerate((shares / shares.max()).tolist()):
+        half = 0.48 * p * share**0.5
+        corner = (n % side + 0.5) * p - half, (n // side + 0.5) * p - half
+        axis.add_patch(plt.Rectangle(corner, 2 * half, 2 * half, facecolor="#e6720099", edgecolor="#b35806"))
     axis.set(xticks=[], yticks=[])
     axis.set_title(f"{title}\nlargest {shares.max():.2f}", fontsize=9)
 
@@ -814,21 +826,22 @@ for line, (layer, weights) in zip(axes, enumerate(shown.values(), 1), strict=Tru
     for head, axis in enumerate(line[1:]):
         overlay(axis, images[7, 0], weights[0, head, 0, 1:], f"head {head + 1}")
 plots.show(figure, "The seven, and for two layers of four heads each how the class token shares its attention among "
-                   "the sixteen patches, drawn as a map of four by four squares with the outline of the seven over it. "
-                   "The heads look at different places, some on the stroke and some beside it.")
+                   "the sixteen patches, drawn as squares on the seven: the larger, the more. The heads look at "
+                   "different places, some on the stroke and some beside it.")
 
 # %% [markdown]
-# Read one of the maps: brightness is a share, all shares of a map and that of the class token itself make 1, and the
-# number above is the largest. A head with 0.99 looks at one patch only; a head with 0.1 looks everywhere. Heads differ,
-# and some look at paper: *no ink here* tells digits apart as well as ink does.
+# Read one of the maps: the area of a square is a share, and the largest share, whose number stands above, fills its
+# patch. All shares of a map and that of the class token itself make 1. A head with 0.99 looks at one patch only; a head
+# with 0.1 looks everywhere. Heads differ, and some look at paper: *no ink here* tells digits apart, too.
 #
 # But a map of one layer is half the story. In layer 2 a patch is no longer just a patch: in layer 1 it has taken in
 # others. Abnar and Zuidema ([2020](https://arxiv.org/abs/2005.00928)) follow the shares through all layers, and call it
-# **attention rollout**. Two steps: take the mean over heads, and let half of each token come from itself, for the skip
+# attention **rollout**. Two steps: take the mean over heads, and let half of each token come from itself, for the skip
 # connection. Then multiply, layer after layer.
 #
-# **By hand:** in layer 1, token A takes 0.2 from patch P. In layer 2 the class token takes 0.5 from A and none from P.
-# How much of P has come in by this way?
+# **By hand:** in layer 1, token A takes 0.2 from patch P, and the class token takes nothing from P. In layer 2 the
+# class token takes 0.5 from A and none from P. How much of P is in it at the end? Mind the two halves for the skip
+# connection.
 
 # %%
 def rollout(patterns):
@@ -841,24 +854,37 @@ def rollout(patterns):
 
 
 # %% [markdown]
-# What comes out has one row for each token again: the shares of all 17 tokens *of the embedding* in it. **Predict:**
+# First the three tokens from above. Rows ask, columns are asked.
+
+# %%
+layer_1 = torch.tensor([[1.0, 0, 0], [0, 0.8, 0.2], [0, 0, 1]])  # (T, T): class token, A, P
+layer_2 = torch.tensor([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]])
+of_p = rollout({"1": layer_1[None, None], "2": layer_2[None, None]})[0, 0, 2].item()
+without_the_halves = (layer_2 @ layer_1)[0, 2].item()
+half_of_a_half_and_half_of_a_fifth_make_0_025 = abs(of_p - 0.025) < 1e-6
+four_times_less_than_without_the_halves = abs(without_the_halves - 4 * of_p) < 1e-6
+assert half_of_a_half_and_half_of_a_fifth_make_0_025
+assert four_times_less_than_without_the_halves
+round(of_p, 3), round(without_the_halves, 3)
+
+# %% [markdown]
+# Half of 0.2 is in A, and half of 0.5 of A is in the class token: 0.1 · 0.25 = 0.025. Now all tokens of the model. What
+# comes out has one row for each token again: the shares of all 17 tokens *of the embedding* in it. **Predict:**
 # what does each row sum to?
 
 # %%
 rolled = rollout(patterns)  # (B, N + 1, N + 1)
 rows_of_a_rollout_sum_to_one = torch.allclose(rolled.sum(-1), torch.ones(()), atol=1e-5)
-by_that_way_one_tenth = 0.5 * 0.2 == 0.1
 assert rows_of_a_rollout_sum_to_one
-assert by_that_way_one_tenth
-tuple(rolled.shape), by_that_way_one_tenth
+tuple(rolled.shape)
 
 # %%
 figure, axes = plt.subplots(2, 8, figsize=(10, 3.2), layout="constrained")
 for column, i in zip(axes.T, range(8), strict=True):
     draw(column[0], test[0][i, 0])
     overlay(column[1], test[0][i, 0], rolled[i, 0, 1:])
-plots.show(figure, "Eight test digits, and below each of them the rollout of the class token over the sixteen patches "
-                   "with the outline of the digit. The shares differ from digit to digit.")
+plots.show(figure, "Eight test digits, and below each of them the rollout of the class token over the sixteen patches, "
+                   "as squares on the digit. The shares differ from digit to digit.")
 
 # %% [markdown] name="drop-patches"
 # ## Does it matter where it looks?
@@ -922,7 +948,7 @@ axis.hlines(range(4), most, least, color="#bbbbbb", zorder=1)
 axis.plot(most, range(4), "v", color="#b35806", markersize=9, label="without the eight largest")
 axis.plot(least, range(4), "o", color="#46327e", markersize=9, label="without the eight smallest")
 axis.axvline(100 * accuracies["your ViT"], linestyle=":", color="black", label="with all sixteen")
-axis.set(xlabel="test digits read rightly, in percent", xlim=(0, 104), ylim=(3.5, -0.5))
+axis.set(xlabel="accuracy (%)", xlim=(0, 104), ylim=(3.5, -0.5))
 axis.set_yticks(range(4), list(without))
 axis.legend(fontsize=8, bbox_to_anchor=(1.02, 1), loc="upper left")
 plots.show(figure, "Accuracy when eight of sixteen patches are left out. By rollout: very low without the "
@@ -935,7 +961,7 @@ plots.show(figure, "Accuracy when eight of sixteen patches are left out. By roll
 # paper does matter.
 #
 # Be careful with what this shows. It shows that on this model the shares point at patches that count. It does not show
-# *how* they count, and in deeper models rollout is known to become blurred.
+# *how* they count, nor that rollout is a good guide in a deeper model.
 
 # %% [markdown] name="real-vit"
 # ## A real one
@@ -1179,10 +1205,10 @@ plots.show(figure, "Five held-out canvases with a request each; below, the atten
 # The loss spoke of pixels only, and the place came out as a by-product: to draw *this* seven, the word has to look at
 # *this* seven. On digits that it has never seen, the weight lands on the right cell in nine cases of ten and more.
 #
-# A warning from the making of this lesson. In a first version the model had to name the *number of the cell*. With some
-# seeds it learned to do so by looking at every digit **but** the right one: when nine places are known, the one that is
-# missing says as much. The answers were right and the map was dark just where one would look for light. An attention
-# map shows what training needed, and that depends on what it was asked.
+# The map depends on the question. Suppose the model had to name the *number of the cell* instead. It could look at
+# every digit **but** the right one, since the place that is missing says as much: the answer would be right, and the
+# map dark where one looks for light. An attention map shows what training needed, and that depends on what it was
+# asked.
 
 # %% [markdown] name="fashion"
 # ## The same code on your pictures
@@ -1219,10 +1245,10 @@ else:
 #
 # - A picture becomes a sequence: cut into patches, each a row of C · p · p numbers, each times one matrix. With the
 #   same weights that is a convolution whose stride is its width.
-# - Pixels would do as well, but cost p⁴ times as many scores.
+# - Pixels could be tokens, too, but they cost p⁴ times as many scores.
 # - Each place has a learned row. A class token in front gathers the answer; a corner patch, or the mean, does as well.
-# - What follows is the encoder, unchanged. The ViT reads our digits well, and the SVM reads them at least as well: with
-#   1,347 centred pictures, comparing pixels is a fine idea.
+# - What follows is the encoder, unchanged. The ViT reads our digits well, and the SVM reads them as well: with 1,347
+#   centred pictures, comparing pixels is a fine idea.
 # - A CNN knows beforehand that near things belong together. With few pictures that helps; the gap closes with more. On
 #   patches that are scrambled in the same way everywhere, training a ViT is the very same training.
 # - An attention map is a claim about a model. Test it: leave out what it says does not matter.

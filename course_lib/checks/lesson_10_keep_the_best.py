@@ -30,14 +30,23 @@ class AddOne:
             model.count += 1
 
 
+class Test(tuple):
+    """Data that are to be asked once."""
+
+
 class LookUp:
-    """The accuracy of a model: what the data say of its weight."""
+    """The accuracy of a model: what the data say of its weight. Who asks the test again gets more than there is."""
+
+    def __init__(self):
+        self.tested = 0
 
     def __repr__(self):
-        return "data[w - 1], where w is the weight"
+        return "data[w - 1], where w is the weight; and 1 more for each time the test was asked before"
 
     def __call__(self, model, data):
-        return data[int(model.count) - 1]
+        before = self.tested
+        self.tested += isinstance(data, Test)
+        return data[int(model.count) - 1] + (before if isinstance(data, Test) else 0)
 
 
 def by_looking(model, train_epoch, accuracy, validation, test, epochs):
@@ -47,7 +56,7 @@ def by_looking(model, train_epoch, accuracy, validation, test, epochs):
 
 
 def with_data(validation, test):
-    return Counter(), AddOne(), LookUp(), validation, test, len(validation)
+    return Counter(), AddOne(), LookUp(), validation, Test(test), len(validation)
 
 
 def make(generator, epochs):
@@ -75,7 +84,8 @@ EXERCISES = (
         name="keep_the_best",
         lesson="10",
         asked="train for so many epochs and note the validation accuracy after each; at the end the model has the "
-        "weights of the best epoch, the first of several: (history (epochs,), test accuracy with these weights).",
+        "weights of the best epoch, the first of several: (history (epochs,), test accuracy with these weights). The "
+        "test is asked once.",
         verified=training.keep_the_best,
         oracle=by_looking,
         examples=(with_data((0.5, 0.9, 0.7), (0.4, 0.8, 0.6)),),

@@ -1,0 +1,107 @@
+"""Lesson 13: handwritten digits, read by its Vision Transformer and by rivals; which token may answer?"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.training import fit
+from course_lib.vision import ViT
+
+READINGS = {"class token": lambda x: x[:, 0], "first patch": lambda x: x[:, 1], "last patch": lambda x: x[:, -1],
+            "mean of patches": lambda x: x[:, 1:].mean(1)}
+
+
+class Reader(ViT):
+    """A ViT whose head reads what it is told to."""
+
+    def __init__(self, read, seed):
+        torch.manual_seed(seed)
+        super().__init__(8, 2, 1, 10, 96, 4, 192, 2)
+        self.read = read
+        for weight in self.parameters():
+            if weight.dim() == 2:
+                nn.init.xavier_uniform_(weight)
+
+    def forward(self, images):
+        x = self.dropout(self.embed(images))  # (B, N + 1, d_model)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.read(x))
+
+
+def halves(seed):
+    """Training (1347 pictures, the last 300 for validation) and test (450): (images, labels) each."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    pictures, labels = torch.tensor(digits.images, dtype=torch.float32)[:, None], torch.tensor(digits.target)
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
+    seen, held_out = order[:1347], order[1347:]
+    images = (pictures - pictures[seen].mean()) / pictures[seen].std()
+    return (images[seen], labels[seen]), (images[held_out], labels[held_out])
+
+
+def moved(images, generator):
+    """The same pictures, each shifted, turned and stretched a little, at random: (B, 1, 8, 8) -> (B, 1, 8, 8)."""
+    shift_x, shift_y, turn, stretch = 2 * torch.rand(4, len(images), generator=generator) - 1  # -1 to 1
+    size, angle = 1 + 0.05 * stretch, torch.deg2rad(6 * turn)
+    cos, sin, pixel = size * angle.cos(), size * angle.sin(), 2 / images.shape[-1]  # a picture is 2 wide here
+    maps = torch.stack([cos, -sin, 0.35 * pixel * shift_x, sin, cos, 0.35 * pixel * shift_y], -1).unflatten(-1, (2, 3))
+    grid = F.affine_grid(maps, images.shape, align_corners=False)
+    return F.grid_sample(images, grid, padding_mode="border", align_corners=False)
+
+
+def batches(images, labels, epochs, seed):
+    """Batches of 32 pictures, moved anew in every epoch."""
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        mixed = torch.randperm(len(labels), generator=generator)
+        x = moved(images[mixed], generator)
+        yield from list(zip(x.split(32), labels[mixed].split(32), strict=True))[: len(labels) // 32]
+
+
+def trained(model, training, epochs, seed):
+    """Train a classifier of pictures by the lesson's recipe; return it in eval mode."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    steps = epochs * (len(training[1]) // 32)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps, pct_start=0.1,
+                                                   cycle_momentum=False)
+    fit(model, lambda model, x, y: F.cross_entropy(model(x), y), batches(*training, epochs, seed), optimizer, schedule)
+    return model.eval()
+
+
+def reads(reading, seed, epochs=5):
+    """Train a ViT whose head reads this token, and ask it about the test pictures."""
+    training, (x, y) = halves(seed)
+    model = trained(Reader(READINGS[reading], seed), training, epochs, seed)
+    with torch.no_grad():
+        return {"right": (model(x).argmax(-1) == y).float().mean().item()}
+
+
+def rival(model, seed):
+    """A ViT, or a classic whose setting the validation pictures choose: its accuracy on the test pictures."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC
+
+    if model == "ViT":
+        return reads("class token", seed, epochs=45)
+    choices = {"logistic regression": [LogisticRegression(C=c, solver="newton-cholesky") for c in (0.01, 0.1)],
+               "nearest neighbours": [KNeighborsClassifier(k) for k in (1, 3, 5)],
+               "SVM": [SVC(C=10, gamma=gamma) for gamma in (0.005, 0.01, 0.02, 0.04)]}[model]
+    training, test = halves(seed)
+    x, y = training[0].flatten(1).numpy(), training[1].numpy()
+    best = max(choices, key=lambda one: one.fit(x[:-300], y[:-300]).score(x[-300:], y[-300:]))
+    return {"right": best.fit(x, y).score(test[0].flatten(1).numpy(), test[1].numpy())}
+
+
+PLANS = {
+    "13-readings": Plan(
+        about="accuracy of a ViT on digits after 5 epochs, by the token that its head reads",
+        minutes=1.5, points=grid(reading=list(READINGS), seed=range(5)), measure=reads,
+        near={"right": Near(0.04)}, quick=dict(reading="class token", seed=0)),
+    "13-rivals": Plan(
+        about="accuracy of a ViT on digits after 45 epochs, and of three classics, by split and first weights",
+        minutes=2, points=grid(model=["logistic regression", "nearest neighbours", "SVM", "ViT"], seed=range(3)),
+        measure=rival, near={"right": Near(0.015)}, quick=dict(model="SVM", seed=0))}
