@@ -9,7 +9,7 @@ from course_lib.transformer import EncoderLayer
 
 
 def max_over_real_tokens(x, mask):
-    """Make one vector of a text: each feature as large as in the token with most of it.
+    """Make one vector of a text: the largest value of each feature among its tokens.
 
     x:       (B, T, D)    one vector per token, finite, at padding as well
     mask:    (B, T) bool  True at real tokens, which may stand anywhere

@@ -9,7 +9,7 @@
 # - write the encoder layer of the 2017 paper, and a classifier of whole texts on top;
 # - turn the vectors of a text into one, without falling into the padding trap;
 # - write the loop that keeps the best epoch, and ask the test data once;
-# - say what a bag of words, runs of words and an encoder can know about a sentence, and
+# - say what a bag of words, n-grams and an encoder can know about a sentence, and
 #   which of them still knows it where training never went.
 
 # %%
@@ -80,10 +80,10 @@ predict(
 plots.show(encoder(), "encoder")
 
 # %% [markdown]
-# Read it from the bottom up. The thick line is the **residual stream**: what all skip
-# connections together carry on. A sublayer reads from it, its answer is added to it,
-# and a norm follows. You wrote this in lesson 08: `SublayerConnection`. For one layer,
-# that is
+# Read it from the bottom up. The thick line is the **residual stream**: the vectors,
+# one per token, that all skip connections pass along. A sublayer reads from it, its
+# answer is added to it, and a norm follows. You wrote this in lesson 08:
+# `SublayerConnection`. For one layer, that is
 #
 # $$
 # \underset{(B,\,T,\,d)}{h} = \mathrm{LayerNorm}_1(x + \mathrm{MultiHead}(x, x, x))
@@ -262,8 +262,8 @@ feature[is_real].amax().item(), feature.amax().item()
 # ★☆☆ · 6 minutes · about 3 lines
 #
 # Let padding never win, wherever it stands. A text without any real token gets zeros:
-# such a text can stand in a batch, and infinities in the result would make NaN of
-# everybody's gradients.
+# such a text can stand in a batch, and its infinities would make NaN of the gradients
+# of all weights.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -343,10 +343,10 @@ EncoderClassifier = check(EncoderClassifier).verified
 
 # %% [markdown] name="padding-trap"
 # Watch a fresh model: two words, padded to 2, 5, 10 and 25 positions. It is one text,
-# so it has to get one logit. Beside it, the trap: the same weights, but the maximum is
-# taken over all positions. For that we stop your model before its pooling:
-# `token_vectors` runs its embeddings and its layers, and returns one vector for each
-# token.
+# so it has to get the same logits (we print the first). Beside it, the trap: the same
+# weights, but the maximum is taken over all positions. For that we stop your model
+# before its pooling: `token_vectors` runs its embeddings and its layers, and returns
+# one vector for each token.
 
 # %%
 from course_lib.experiments.twins import token_vectors
@@ -392,7 +392,8 @@ claim("over all positions the logit of a fresh model moves with the padding",
 # One of X and Y is a good word, the other a bad one, and each review comes with its
 # twin, where the two are swapped: a **minimal pair**. (A test made of such pairs is
 # also called a *contrast set*.) After an opinion there may stand nothing, two words
-# (*this time*) or four (*as we had feared*).
+# (*this time*) or four (*as we had feared*), and after a thing *in this house* or *that
+# we had booked*.
 
 # %%
 import random
@@ -508,8 +509,8 @@ keep_the_best = check(keep_the_best).verified
 # %% [markdown]
 # Now train. The loss is the **cross-entropy** of two classes: −ln of the probability
 # that the model gives to the right answer. A model that always says ½ has a loss of
-# $-\ln ½ = 0.69$. The optimizer is RMSprop, which divides each step by the size that
-# the gradients of that weight had lately.
+# $-\ln ½ = 0.69$. The optimizer is RMSprop, which divides each step by
+# the recent size of that weight's gradients.
 
 # %%
 from course_lib.experiments.twins import accuracy, as_tensors, loss_of
@@ -529,6 +530,7 @@ def train_epoch(model, epoch):
 
 
 history, tested = keep_the_best(model, train_epoch, accuracy, validation, test, 6)
+print(f"test: {tested:.2f}")
 rivals = {n: right[n](splits[1]) for n in (3, 5)}
 plots.show(draw.epochs(history, rivals), "twins-epochs")
 
@@ -561,7 +563,7 @@ claim("the file gives a new model the same answers",
       accuracy(again, validation) == accuracy(model, validation) > before)
 
 # %% [markdown] name="longer-gaps"
-# ## Further apart than ever in training
+# ## Longer gaps than in training
 #
 # Both rivals solve the test. But how? After X there have never been more than four
 # words before *but*. Now there are six, seven or nine, put together from phrases of
@@ -773,8 +775,8 @@ print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
 
 # %% [markdown]
 # Little more than chance. Two things have changed: four words are there, and all others
-# stand four positions further on. So we change one at a time. (Without new positions,
-# the four words get positions 21 to 24, behind the review.)
+# stand four positions further on. So we change one at a time. (We take reviews of at
+# most 21 words. Without new positions, the four words get 21 to 24, behind the review.)
 
 # %%
 from course_lib.experiments.asked import accuracy_at, short_enough
@@ -805,8 +807,8 @@ plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 # X and *although* are enough for the whole fall; the other words hardly matter. So the
 # encoders tell X from Y, and an *although* in front from one in the middle, by
 # **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20.
-# N-grams and ordered pairs of words know no positions, and the pairs are right at every
-# gap, too: on this task, the deepest model is not the safest one.
+# Four positions on, X stands at 7 to 12, where Y used to be. N-grams and ordered pairs
+# of words know no positions.
 #
 # An encoder whose training has *other* remarks in front of half of its reviews is right
 # here, with each of five seeds. (Lesson 15 has positions that know distances alone.)
@@ -837,8 +839,7 @@ claim("an encoder whose training has remarks in front is right, with every seed"
 # the vectors of the opinion words. This is called **probing**.
 #
 # A row of the table alone must give one half: each word counts in exactly one of two
-# twins. But what *enters* the first layer also has its position, and in two of the
-# three forms it is the later opinion that counts.
+# twins. But what *enters* the first layer also has its position.
 
 # %% tags=["predict"]
 predict(
@@ -868,8 +869,9 @@ probes = {name: probed(read, some, test) for name, read in readers.items()}
 {name: f"{share:.2f}" for name, share in probes.items()}
 
 # %% [markdown]
-# The position is worth nearly ⅔, and an untrained encoder adds nothing to it. A probe
-# needs such a control: only what is above it was written by training.
+# In two of the three forms the later opinion counts, so the position is worth nearly ⅔.
+# An untrained encoder adds nothing to it. A probe needs such a control: only what is
+# above it was written by training.
 
 # %%
 rows = {"embedding row": "embedding", "what enters layer 1": "entering",
@@ -920,6 +922,11 @@ predict(
 # %%
 film = stored("10-recipe")
 plots.show(draw.recipe(film), "recipe-epochs")
+
+# %%
+for name in dict.fromkeys(row["model"] for row in film):
+    on_the_test = [row["best"] for row in film if row["model"] == name]
+    print(f"{name}, on the test: {sum(on_the_test) / len(on_the_test):.3f}")
 
 # %% [markdown]
 # The recipe is at its best after one or two epochs. After ten it knows its training
@@ -1121,20 +1128,18 @@ if vectors:
 # - Around it: embeddings · $\sqrt{d_{model}}$, positions, a mask that hides padding.
 #   Pool over real tokens: else a text's meaning depends on its neighbours in the batch.
 # - Choose by validation, keep a *copy* of the best weights, load it, and test once.
-#   Keep the constructor's arguments beside the weights.
-# - Twins: a bag of words and an encoder without positions are right in exactly one
-#   half, by construction. Six-grams solve the test and fall with longer gaps; the
-#   encoder stays right, and falls with four words in front.
+# - Twins: a bag of words is right in exactly one half, by construction. Six-grams solve
+#   the test and fall with longer gaps. The encoder stays right up to gaps of nine and
+#   more, and falls with four words in front.
 # - Equal scores, other rules: an intervention, beside its control, shows what a model
 #   reads. Nine of ten encoders read *although* and not *but*, and tell X from Y by
 #   absolute position.
 # - A probe shows what can be read from a contextual embedding. Ask an untrained
 #   encoder, too.
-# - The classic recipe has 5,664,033 parameters, nine tenths of them in its embeddings.
-#   On short film reviews it is no better than TF-IDF of single words.
+# - On short film reviews the classic recipe is no better than TF-IDF of single words.
 #
-# **Think about it.** Max pooling takes each feature from one token. In which of your
-# tasks would a mean be better, and in which one a token of its own, put in front of the
+# **Think about it.** Max pooling takes each feature from one token. For which task
+# would a mean be better, and for which one a token of its own, put in front of the
 # text, that nobody wrote? (Lesson 13 does that.)
 #
 # **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.1
