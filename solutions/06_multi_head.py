@@ -596,14 +596,32 @@ assert two_heads_solve_it
 # The same width, the same number of parameters, and two heads solve what one cannot. Open them. **Predict:** where does
 # each head look, at the first address, at the second, or half at both?
 
-# %%
-from course_lib.attention import attention_patterns
+# %% [markdown]
+# A layer does not hand out its weights. But it mixes values with them. So let each word carry its own place as its
+# value, a row of the identity, and let nothing be projected: what comes out is the weights.
 
+# %%
+import copy
+
+
+def weights_of(layer, x):
+    """Where both heads of a layer look: (B, N, 32) -> (B, H, N, N), for up to 16 words."""
+    B, N = x.shape[:2]
+    places = torch.eye(16)[:N].repeat(1, 2).expand(B, N, 32)  # once for each head
+    bare = copy.deepcopy(layer)
+    with torch.no_grad():
+        for part in (bare.W_v, bare.W_o):
+            part.weight.copy_(torch.eye(32))
+            part.bias.zero_()
+        return bare(x, x, places).unflatten(-1, (2, 16))[..., :N].movedim(2, 1)
+
+
+# %%
 x_new, _, first, second = lookups(torch.Generator().manual_seed(100), B=200)
 differ = first != second  # (B, N), words with two different addresses
 shares = []  # for each seed, head by address: how much weight it gives there, on average
 for layer in layers[2]:
-    (weights,) = attention_patterns(layer, x_new, x_new, x_new).values()  # (B, H, N, N)
+    weights = weights_of(layer, x_new)  # (B, H, N, N)
     shares.append(torch.stack([torch.stack([weights[:, h].gather(-1, address[..., None])[..., 0][differ].mean()
                                             for address in (first, second)]) for h in range(2)]))  # (H, 2)
 each_head_follows_one_address = all(sorted(share.argmax(1).tolist()) == [0, 1] for share in shares)

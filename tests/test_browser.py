@@ -138,10 +138,10 @@ def _predict_by_keyboard(page, answers):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.locator("[role=alert]", has_text="“eight” is no number").wait_for(timeout=10_000)
-    field.fill("8")
+    field.fill("10")
     field.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("[role=status]", has_text="✓ 8").wait_for(timeout=10_000)
+    page.locator("[role=status]", has_text="✓ 10").wait_for(timeout=10_000)
     kept = json.loads((answers / "predictions.json").read_text(encoding="utf-8"))
     assert sorted((entry["concept"], entry["right"]) for entry in kept.values()) == [("C030", True), ("C032", False)]
 

@@ -37,7 +37,7 @@ def test_a_prediction_stands_without_its_answer_until_it_is_opened(page):
     question = page.locator("details", has_text="All ten scores are multiplied by 100").last
     assert "stays as it is" not in question.inner_text()
     question.locator("summary").press("Enter")
-    assert "Softmax does not know the scale" in question.inner_text()
+    assert "Only the differences of the" in question.inner_text()
 
 
 @pytest.mark.browser
