@@ -779,8 +779,9 @@ print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
 # most 21 words. Without new positions, the four words get 21 to 24, behind the review.)
 
 # %%
-from course_lib.experiments.asked import accuracy_at, short_enough
+from course_lib.experiments.asked import accuracy_at
 from course_lib.experiments.gaps import ordered_pairs
+from course_lib.experiments.shifted import short_enough
 
 usual, t = short_enough(splits[2]), torch.arange(25)
 positions_alone = accuracy_at(t[4:], model, usual)

@@ -4,7 +4,7 @@ import torch
 
 from course_lib.classifier import EncoderClassifier, max_over_real_tokens
 from course_lib.experiments.plan import Near, Plan, grid
-from course_lib.experiments.shifted import moved
+from course_lib.experiments.shifted import moved, short_enough
 from course_lib.experiments.twins import (
     BAD,
     GOOD,
@@ -41,11 +41,6 @@ def accuracy_at(positions, model, split):
     x = token_vectors(model.eval(), ids, positions=positions)  # (B, T, d_model)
     verdict = model.head(max_over_real_tokens(x, ids != model.pad_id)).argmax(-1)
     return (verdict == labels).float().mean().item()
-
-
-def short_enough(split):
-    """Those reviews that are short enough for four words in front: (texts, labels)."""
-    return tuple(zip(*[pair for pair in zip(*split, strict=True) if len(pair[0].split()) <= 21], strict=True))
 
 
 def first_opinion_or_although(ids):

@@ -4,13 +4,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.experiments.echo import LONG, SHORT, SYMBOLS, WIDTH
 from course_lib.experiments.plan import Near, Plan, grid
 from course_lib.llama import apply_rope
 from course_lib.masks import causal_mask
 from course_lib.positions import sinusoidal_positions
 from course_lib.training import fit
-
-SYMBOLS, WIDTH, SHORT, LONG = 8, 32, 24, 96
 
 
 class Echo(nn.Module):

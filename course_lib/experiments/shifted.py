@@ -9,10 +9,15 @@ from course_lib.experiments.twins import PHRASES, accuracy, as_tensors, split_of
 REMARK = "as we had feared"
 
 
+def short_enough(split):
+    """Those reviews that are short enough for four words in front: (texts, labels)."""
+    return tuple(zip(*[pair for pair in zip(*split, strict=True) if len(pair[0].split()) <= 21], strict=True))
+
+
 def moved(split):
     """Reviews that are short enough, with four words in front: no word and no position is new: (texts, labels)."""
-    pairs = [(f"{REMARK} {text}", label) for text, label in zip(*split, strict=True) if len(text.split()) <= 21]
-    return tuple(zip(*pairs, strict=True))
+    texts, labels = short_enough(split)
+    return tuple(f"{REMARK} {text}" for text in texts), labels
 
 
 def with_remarks(split, seed):
