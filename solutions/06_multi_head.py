@@ -619,11 +619,16 @@ def weights_of(layer, x):
 # %%
 x_new, _, first, second = lookups(torch.Generator().manual_seed(100), B=200)
 differ = first != second  # (B, N), words with two different addresses
+tuple(x_new.shape), int(differ.sum())
+
+# %%
 shares = []  # for each seed, head by address: how much weight it gives there, on average
 for layer in layers[2]:
     weights = weights_of(layer, x_new)  # (B, H, N, N)
     shares.append(torch.stack([torch.stack([weights[:, h].gather(-1, address[..., None])[..., 0][differ].mean()
                                             for address in (first, second)]) for h in range(2)]))  # (H, 2)
+
+# %%
 each_head_follows_one_address = all(sorted(share.argmax(1).tolist()) == [0, 1] for share in shares)
 and_hardly_sees_the_other = all(share.amax(1).min() > 0.9 and share.amin(1).max() < 0.1 for share in shares)
 assert each_head_follows_one_address
