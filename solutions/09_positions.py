@@ -795,7 +795,7 @@ predict(
     {
         "the one with two layers": "Two layers can do more. But what they do is "
         "still decided by training on 24 places.",
-        "the one with base 4: every hand came round": "Each hand has now been everywhere. Have "
+        "the one with base 4": "Each hand has now been everywhere. Have "
         "all hands together stood as they stand at place 40?",
         "the one that sees 24 symbols": "Now it chooses among as many as ever. But "
         "their rows are rows that it has never met.",
