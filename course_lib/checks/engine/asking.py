@@ -12,6 +12,7 @@ import linecache
 import random
 import traceback
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import torch
@@ -128,8 +129,9 @@ class _Asked:
             self.candidate = _build(self.candidate, self.call)
         if gpu:
             gpu.move(self.candidate)
-        self.parameters = tuple(name for name, _ in self.candidate.named_parameters())
-        self.leaves |= dict(self.candidate.named_parameters()) if self.call.gradients else {}
+        parameters = dict(self.candidate.named_parameters())
+        self.parameters = tuple(parameters)
+        self.leaves |= parameters if self.call.gradients else {}
 
     def outputs(self, gpu):
         """The tensors that come back, and in which form. What an answer keeps of earlier calls is on the CPU and has no
@@ -168,7 +170,9 @@ class UnregisteredWeight(AttributeError):
 
 def _build(cls, call):
     """Construct the module, hand it our weights by name, and set its mode."""
-    module = cls(*call.build).to(call.dtype).train(call.train)
+    module, dtype = cls(*call.build).train(call.train), call.dtype
+    if any(t.dtype != dtype for t in chain(module.parameters(), module.buffers())):  # `to` takes long
+        module = module.to(dtype)
     for name, parameter in module.named_parameters():
         if parameter.is_meta:
             raise UnregisteredWeight(f"its {name} is on the meta device, where a tensor holds no numbers")

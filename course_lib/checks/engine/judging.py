@@ -104,7 +104,7 @@ def _judge(exercise, candidate, seed, ask):
         return Verdict(exercise, "wrong", calls, shown, together=behind[:1])
     if mistakes := fitting_like(exercise, first.call, asked, replies):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if near := closest(exercise, asked, replies):
+    if near := closest(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)

@@ -15,7 +15,7 @@ from course_lib.checks.engine.pairs import pair
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
 PAIRS = 250  # are asked at most, those that stand first in the file
-WEIGHTS = 2_500  # of all modules that are made for it; large ones take long
+WEIGHTS = 1_200  # of all modules that are made for it; large ones take long
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,18 @@ def _behaves_as(mistake, calls, replies, first):
     return all(alike(reply_of(mistake, call), reply) for call, reply in telling)
 
 
-def closest(exercise, calls, replies):
-    """The one mistake that most wrong replies to plain calls are those of; of a test, which says yes or no, none is."""
+def closest(exercise, calls, replies, first):
+    """The one mistake that most wrong replies to plain calls are those of, that to the first among them.
+
+    Of a test, which says yes or no, none is.
+    """
     wrong, right = [], []
     for c, r in zip(calls, replies, strict=True):
         if c.special in ("", "large values") and not r.error:
             (wrong if compare(truth(exercise, c), r, c) else right).append((c, r))
     if len(wrong) < FEW or wrong[0][1].form == "True or False":
         return None
-    wrong.sort(key=lambda pair: len(pair[0].weights or ()))  # most mistakes are asked the first of them only
+    wrong.sort(key=lambda pair: (pair[0] is not first, len(pair[0].weights or ())))  # most are asked no other
     same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
     best = max(same.values(), default=0)
     found = [m for m, n in same.items() if n == best]
@@ -122,12 +125,12 @@ def closest(exercise, calls, replies):
 def _how_many_alike(mistake, pairs, needed=0):
     """Of how many (call, reply) the reply is the mistake's; 0 as soon as it cannot be as many as are needed.
 
-    And where any are needed, 0 if it is none of the first few: nearly all mistakes are then asked no more.
+    And where any are needed, 0 if the first is not: nearly all mistakes are then asked no more.
     """
     same = 0
     for asked, (call, reply) in enumerate(pairs, 1):
         same += alike(reply_of(mistake, call), reply)
-        if same + len(pairs) - asked < needed or needed and asked == FEW and not same:
+        if same + len(pairs) - asked < needed or needed and not same:
             return 0
     return same
 
