@@ -740,8 +740,8 @@ plots.show(draw.over_widths(at_best, "cross-entropy"), "training-cross-entropy")
 # %% [markdown]
 # **The suspicion is half right.** With a loss that cannot saturate, the error of
 # version 1 is 3.5 times smaller with gradient descent, and 20 times with Adam: the
-# saturation does harm. But version 2 gains as well, and stays 45 and 270 times ahead. So missing
-# slopes are not the whole reason. What else is there?
+# saturation does harm. But version 2 gains as well, and stays 45 and 270 times
+# ahead. So missing slopes are not the whole reason. What else is there?
 #
 # The third network has no division either, and keeps up with version 2 under both
 # losses. It differs from version 1 in its start and its step size alone.

@@ -360,16 +360,8 @@ for name, choices in families.items():
 # **augmentation**: in every epoch each picture is shifted by up to a third of a pixel, turned by up to 6 degrees, and
 # stretched by up to 5 percent. A seven stays a seven. That is knowledge about pictures, brought in by the data.
 
-# %%
-def moved(images, generator):
-    """The same pictures, each shifted, turned and stretched a little, at random: (B, 1, 8, 8) -> (B, 1, 8, 8)."""
-    shift_x, shift_y, turn, stretch = 2 * torch.rand(4, len(images), generator=generator) - 1  # -1 to 1
-    size, angle = 1 + 0.05 * stretch, torch.deg2rad(6 * turn)
-    cos, sin, pixel = size * angle.cos(), size * angle.sin(), 2 / images.shape[-1]  # a picture is 2 wide here
-    maps = torch.stack([cos, -sin, 0.35 * pixel * shift_x, sin, cos, 0.35 * pixel * shift_y], -1).unflatten(-1, (2, 3))
-    grid = F.affine_grid(maps, images.shape, align_corners=False)
-    return F.grid_sample(images, grid, padding_mode="border", align_corners=False)
-
+# %% tags=["given"]
+from course_lib.experiments.digits import moved
 
 # %% [markdown]
 # For each picture the first lines make a small map: where does each new pixel come from? `grid_sample` then looks up

@@ -43,12 +43,17 @@ def halves(seed):
 
 
 def moved(images, generator):
-    """The same pictures, each shifted, turned and stretched a little, at random: (B, 1, 8, 8) -> (B, 1, 8, 8)."""
-    shift_x, shift_y, turn, stretch = 2 * torch.rand(4, len(images), generator=generator) - 1  # -1 to 1
+    """The same pictures, each shifted, turned and stretched a little, at random.
+
+    (B, 1, 8, 8) -> (B, 1, 8, 8)
+    """
+    random = torch.rand(4, len(images), generator=generator)
+    shift_x, shift_y, turn, stretch = 2 * random - 1  # from -1 to 1
     size, angle = 1 + 0.05 * stretch, torch.deg2rad(6 * turn)
-    cos, sin, pixel = size * angle.cos(), size * angle.sin(), 2 / images.shape[-1]  # a picture is 2 wide here
-    maps = torch.stack([cos, -sin, 0.35 * pixel * shift_x, sin, cos, 0.35 * pixel * shift_y], -1).unflatten(-1, (2, 3))
-    grid = F.affine_grid(maps, images.shape, align_corners=False)
+    cos, sin = size * angle.cos(), size * angle.sin()
+    shift = 0.35 * 2 / images.shape[-1]  # a picture is 2 wide here
+    maps = torch.stack([cos, -sin, shift * shift_x, sin, cos, shift * shift_y], -1)
+    grid = F.affine_grid(maps.unflatten(-1, (2, 3)), images.shape, align_corners=False)
     return F.grid_sample(images, grid, padding_mode="border", align_corners=False)
 
 
