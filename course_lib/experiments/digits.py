@@ -24,7 +24,7 @@ class Reader(ViT):
                 nn.init.xavier_uniform_(weight)
 
     def forward(self, images):
-        x = self.dropout(self.embed(images))  # (B, N + 1, d_model)
+        x = self.embed(images)  # (B, N + 1, d_model), no dropout
         for layer in self.layers:
             x = layer(x)
         return self.head(self.read(x))
