@@ -32,7 +32,7 @@ def fit(
     """
     device = next(model.parameters()).device
     model.train()
-    losses = []
+    losses, steps = torch.empty(0, device=device), 0
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.random.manual_seed(seed)
         for batch in progress_bar(batches, desc=progress, unit="step"):
@@ -44,8 +44,13 @@ def fit(
             optimizer.step()
             if schedule is not None:
                 schedule.step()
-            losses.append(loss.detach())  # still on the device: nothing waits for it
-    return torch.stack(losses).float().cpu()
+            # Still on the device, so that nothing waits; and in one piece: a small tensor
+            # per step would lie between the large ones, whose memory could not be reused.
+            if steps == len(losses):
+                losses = torch.cat([losses, torch.empty(1000, device=device)])
+            losses[steps] = loss.detach()
+            steps += 1
+    return losses[:steps].cpu()
 
 
 def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):

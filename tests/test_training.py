@@ -1,5 +1,8 @@
 """The training loop: the steps torch would take, the same each time, and nothing else disturbed."""
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -90,3 +93,20 @@ def test_batches_that_cannot_be_made_are_refused(arguments, says):
     """No batch at all, and a model that is never trained."""
     with pytest.raises(ValueError, match=says):
         shuffled(*arguments.pop("tensors"), **arguments)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory in use is read from /proc")
+def test_memory_does_not_grow_with_the_steps():
+    """The loss of every step kept as a tensor of its own: the large ones can then not be put where they were before."""
+    model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 512))
+    batch = torch.randn(512, 64), torch.randn(512, 512)
+    held = []
+
+    def batches():
+        for step in range(201):
+            if step in (50, 200):
+                held.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+            yield batch
+
+    fit(model, squared_error, batches(), torch.optim.SGD(model.parameters(), lr=0.1))
+    assert held[1] - held[0] < 30e6
