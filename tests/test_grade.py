@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.checks import EXERCISES
 from course_lib.staff.grade import confine
 
 ROOT = Path(__file__).parents[1]
@@ -282,3 +283,17 @@ def test_what_gives_the_answer_away_is_flagged_and_not_failed(graded):
     flags = {r["student"]: r["flags"] for r in rows if r["exercise"] == "reweight"}
     assert "scaled_dot_product_attention" in flags["builtin"]
     assert flags["honest"] == ""
+
+
+def test_the_course_s_own_solutions_pass_every_exercise(tmp_path):
+    """A cell that the notebook runs and the grader does not; a model that cannot be trained from afar."""
+    folder = tmp_path / "batch" / "solved"
+    folder.mkdir(parents=True)
+    for path in (ROOT / "solutions").glob("*.ipynb"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    command = [sys.executable, "-m", "course_lib.staff.grade", str(folder.parent), "-o", str(tmp_path / "report")]
+    subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT, check=True)
+    with (tmp_path / "report" / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(EXERCISES)
+    assert [(r["exercise"], r["reason"]) for r in rows if r["verdict"] != "pass"] == []

@@ -73,7 +73,8 @@ def compare(true, reply, call):
         if kind:
             changed = _changed_arguments(failure, reply, call)
             return failure(kind, says + (f" {changed.says}" if changed else ""), **more)
-    return _changed_arguments(failure, reply, call) or _wrong_gradients(failure, true, reply, call)
+    return _changed_arguments(failure, reply, call) or _wrong_weights(failure, true, reply, call) \
+        or _wrong_gradients(failure, true, reply, call)
 
 
 def _help(kind, message):
@@ -161,6 +162,20 @@ def _changed_arguments(failure, reply, call):
     return None
 
 
+def _wrong_weights(failure, true, reply, call):
+    for i, (before, after) in enumerate(zip(call.args, reply.args_after, strict=True)):
+        if isinstance(before, torch.nn.Module) and not _same_weights(true.args_after[i], after):
+            return failure("arguments", f"What it returned is right, but the {{{i}}} that was handed to it does not "
+                           "end with the weights it should have.")
+    return None
+
+
+def _same_weights(one, other):
+    """Have two modules the same parameters?"""
+    one, other = dict(one.named_parameters()), dict(other.named_parameters())
+    return one.keys() == other.keys() and all(torch.equal(weight, other[name]) for name, weight in one.items())
+
+
 def _wrong_gradients(failure, true, reply, call):
     if call.gradients and call.weights and not call.layout:
         for name in reply.gradients.keys() - true.gradients.keys():
@@ -197,7 +212,9 @@ def alike(one, other):
     if one.form != other.form or len(one.outputs) != len(other.outputs):
         return False
     return all(a.shape == b.shape and a.dtype == b.dtype and _values_alike(a, b)
-               for a, b in zip(one.outputs, other.outputs, strict=True))
+               for a, b in zip(one.outputs, other.outputs, strict=True)) \
+        and all(_same_weights(a, b) for a, b in zip(one.args_after, other.args_after, strict=False)
+                if isinstance(a, torch.nn.Module))
 
 
 def _about(kind, message):

@@ -259,7 +259,8 @@ def _asking(calls, notebook, name, seconds):
 def _as_fields(call):
     """A Call as a frame can hold it: a function among the arguments becomes its number and its words."""
     numbers = itertools.count()
-    args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None)}
+    args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None),
+                  "weights": _weights(a) if isinstance(a, torch.nn.Module) else None}
                  if _is_function(a) else a for a in call.args)
     return {"args": args} | {k: getattr(call, k) for k in (
         "gradients", "strided", "on_gpu", "twice", "before", "earlier", "must_raise", "build", "weights", "layout",
@@ -270,6 +271,23 @@ def _how_it_ended(status):
     if status is None or status == 0:
         return "ended without a word"
     return f"was killed by signal {-status}" if status < 0 else f"ended by itself, with exit status {status}"
+
+
+def _weights(model):
+    return {name: weight.detach() for name, weight in model.named_parameters()}
+
+
+def _with_weights(model, weights):
+    """A model like this one, with these weights."""
+    model = copy.deepcopy(model)
+    own = dict(model.named_parameters())
+    if not isinstance(weights, dict) or weights.keys() != own.keys() or any(
+            (w.shape, w.dtype) != (own[name].shape, own[name].dtype) for name, w in weights.items()):
+        raise ValueError
+    with torch.no_grad():
+        for name, weight in weights.items():
+            own[name].copy_(weight)
+    return model
 
 
 def _is_function(value):
@@ -289,6 +307,9 @@ def _call(functions, lent, asked):
     with _well_formed():
         function, args, gradients = functions[asked["which"]], asked["args"], asked["gradients"] is True
         names = asked["names"]
+        models = {i: _with_weights(functions[a["model"]], a["weights"]) for i, a in enumerate(args)
+                  if isinstance(a, dict) and "model" in a}
+        args = [models.get(i, a) for i, a in enumerate(args)]
         args = [a.requires_grad_() if gradients and isinstance(a, torch.Tensor) and a.is_floating_point() else a
                 for a in args]
     try:
@@ -302,7 +323,8 @@ def _call(functions, lent, asked):
         same = [i for i, a in enumerate(args) if a is value]
         value = None if same else value
         frames.packed("value", {"value": value})  # can it be sent?
-        return {"number": len(lent) - 1 if has_gradients else None, "value": value, "same": same[0] if same else None}
+        return {"number": len(lent) - 1 if has_gradients else None, "value": value, "same": same[0] if same else None,
+                "models": {str(i): _weights(model) for i, model in models.items()}}
     except frames.FrameError:
         raise
     except Exception as error:
@@ -350,9 +372,11 @@ def _looked_at(fields, call):
     if form == "True or False" and [(t.dtype, t.shape) for t in outputs] != [(torch.bool, torch.Size([]))]:
         raise ValueError
     pairs = list(zip(fields["args_after"], call.args, strict=True))
-    if any(a is not None and not (isinstance(was, torch.Tensor) and isinstance(a, torch.Tensor)) for a, was in pairs):
+    if any(a is not None and not isinstance(was, torch.nn.Module)
+           and not (isinstance(was, torch.Tensor) and isinstance(a, torch.Tensor)) for a, was in pairs):
         raise ValueError
-    after = [was if a is None else a for a, was in pairs]  # what has not changed does not come back
+    after = [was if a is None else _with_weights(was, a) if isinstance(was, torch.nn.Module) else a
+             for a, was in pairs]  # a tensor that has not changed does not come back
     return Reply(outputs, form, tuple(after), _gradients(fields["gradients"], call), _names(fields["parameters"]), None,
                  _words(fields["printed"], LETTERS, True), "")
 

@@ -107,12 +107,21 @@ def other_exercises(name, run):
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 also |= {a.asname: a.name for a in node.names if a.asname and a.name in EXERCISES}
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
-                given = {a.value for a in node.value.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
-                also |= {getattr(node.targets[0], "id", ""): g for g in given if g in EXERCISES}
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+                for target, value in _pairs(node.targets[0], node.value):
+                    args = value.args if isinstance(value, ast.Call) else ()
+                    given = {a.value for a in args if isinstance(a, ast.Constant)}
+                    also |= {getattr(target, "id", ""): g for g in given if g in EXERCISES}
             if piece.is_own and isinstance(node, ast.Name | ast.Attribute):
                 words.add(node.id if isinstance(node, ast.Name) else node.attr)
     return {other for other in {also.get(w, w) for w in words} if other in EXERCISES and other != name}
+
+
+def _pairs(target, value):
+    """Which name gets which value: one of each, or as many in a row, as in `a, b = mine("x"), mine("y")`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
 
 
 def needed_for(name, run):
@@ -219,8 +228,13 @@ def _is_definition(node):
         return node.name not in EXERCISES
     if not isinstance(node, ast.Assign):
         return isinstance(node, ast.Import | ast.ImportFrom)
-    value = node.value.value if isinstance(node.value, ast.Attribute) else node.value
+    return all(_is_plain(value) for target in node.targets for _, value in _pairs(target, node.value))
+
+
+def _is_plain(value):
+    """A constant, or what `mine` and `check` give."""
+    value = value.value if isinstance(value, ast.Attribute) else value
     if isinstance(value, ast.Call):
         return getattr(value.func, "id", "") in ("check", "mine")
     return all(isinstance(n, ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.UnaryOp | ast.USub | ast.Load)
-               for n in ast.walk(node.value))
+               for n in ast.walk(value))

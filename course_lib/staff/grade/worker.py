@@ -221,6 +221,12 @@ class Child:
                 break
         return {}
 
+    def changed(self, after, before):
+        """What has become of an argument, where that is to be told: a tensor that was changed, a model's weights."""
+        if isinstance(after, self.torch.nn.Module):
+            return _weights(after)
+        return after if isinstance(after, self.torch.Tensor) and not _same(after, before) else None
+
     def one_reply(self, notebook, name, watch, call, ended):
         """The fields of a Reply; what was used of torch's own is told when watched."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
@@ -230,8 +236,7 @@ class Child:
         with _Watch(used) if watch else contextlib.nullcontext(), self.torch.inference_mode(False), \
                 self.torch.enable_grad():
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
-        after = [a if isinstance(a, self.torch.Tensor) and not _same(a, before) else None
-                 for a, before in zip(reply.args_after, call["args"], strict=False)]
+        after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
         if error and error[0] in self.ends:
             ended.append(error)
@@ -332,25 +337,37 @@ def _made(argument, child):
     """An argument as the answer gets it: a callable of the judge's is called from afar."""
     if isinstance(argument, dict) and "callable" in argument:
         afar = Afar(child, argument["callable"], argument["words"])
-        return afar if argument["training"] is None else _as_module(afar).train(argument["training"])
+        return afar if argument["training"] is None else \
+            _as_module(afar, argument["weights"]).train(argument["training"])
     return argument
 
 
-def _as_module(afar):
-    """With a mode, and all else that a module has."""
+def _as_module(afar, weights):
+    """With a mode, weights of its own, and all else that a module has."""
     import torch
 
     class Model(torch.nn.Module):
+        which = afar.which
+
+        def __init__(self, weights):
+            super().__init__()
+            for name, weight in weights.items():
+                self.register_parameter(name, torch.nn.Parameter(weight.clone()))
+
         def __repr__(self):
             return repr(afar)
 
         def __deepcopy__(self, _):
-            return self
+            return Model(_weights(self)).train(self.training) if weights else self
 
         def forward(self, *args, **kwargs):
             return afar(*args, **kwargs)
 
-    return Model()
+    return Model(weights)
+
+
+def _weights(model):
+    return {name: weight.detach() for name, weight in model.named_parameters()}
 
 
 class Afar:
@@ -365,6 +382,10 @@ class Afar:
     def __deepcopy__(self, _):
         return self
 
+    @property
+    def which(self):
+        return self._ask[1]
+
     def __call__(self, *args, **kwargs):
         child, which, _ = self._ask
         torch = child.torch
@@ -377,8 +398,14 @@ class Afar:
 
 def _answer(child, which, args, names, gradients):
     """The number of a call, where gradients come of it, and its value. names: of the last arguments."""
-    child.channel.send("call", which=which, args=args, names=names, gradients=gradients)
+    models = {i: a for i, a in enumerate(args) if isinstance(a, child.torch.nn.Module)}
+    sent = [{"model": a.which, "weights": _weights(a)} if i in models else a for i, a in enumerate(args)]
+    child.channel.send("call", which=which, args=sent, names=names, gradients=gradients)
     _, fields = child.channel.receive()
+    with child.torch.no_grad():
+        for i, model in models.items():  # a function may train a model that it is given
+            for name, weight in fields.get("models", {}).get(str(i), {}).items():
+                getattr(model, name).copy_(weight)
     if fields.get("error"):
         name, message = fields["error"]
         known = getattr(builtins, name, None)
