@@ -131,12 +131,11 @@ def looks_at(model, T=8):
 
 @torch.no_grad()
 def exchanged(model, T=12, written=6):
-    """Exchange the word behind a network that has written half of it.
+    """Exchange the word after some letters: what draws the next look?
 
-    Its next look falls on the states of another word, of the same letters in another
-    order. Is it drawn to the letter it has just written, or to the place where it
-    would have looked? Words in which the two are neighbours do not count.
-    returns: the share of words with the largest weight at either
+    The new word has the same letters in another order. Words count where the letter
+    just written and the place where it would have looked are no neighbours.
+    returns: the share of them with the largest weight at the letter, at the place
     """
     generator = torch.Generator().manual_seed(4)
     first = different_words(T, 1000, generator)  # (1000, T)
