@@ -203,7 +203,8 @@ def kept(network, width, steps):
 cliffs = {(width, steps): kept("one vector", width, steps) for steps in (1200, 6000) for width in (36, 72, 144)}
 draw_curves({f"{width} numbers, {steps:,} steps": each for (width, steps), each in cliffs.items()},
             "Six curves with narrow bands, all near 1 up to 4 letters and at zero from 18 on. With 36, 72 and 144 "
-            "numbers they cross a half near 7.5, 9 and 10 letters after 1,200 steps, near 11, 13.7 and 14.3 after 6,000.")
+            "numbers they cross a half near 7.5, 9 and 10 letters after 1,200 steps, and near 11, 13.5 and 14.5 "
+            "after 6,000.")
 
 # %%
 at_twelve = {key: [round(each[12], 2) for each in curves] for key, curves in cliffs.items()}  # three seeds each
@@ -689,9 +690,9 @@ for axis, (name, shares) in zip(axes, search.items(), strict=True):
     axis.set(title=name, xlabel="share of words", xlim=(-0.05, 1.05), yticks=range(6), yticklabels=asked)
 axes[0].invert_yaxis()
 plots.show(figure, "Six rows of five dots for each network. Looking back: letter 0.6 to 0.66, place near 0.03; "
-                   "mistakes next to none where all letters differ, at random 0.11 to 0.14 at 12 letters, 0.24 to 0.28 at 16. "
-                   "From the right: letter near 0, place 0.59 to 0.67; mistakes near 0.01 and 0.03 to 0.06 at 12 "
-                   "letters, 0.9 and more at 16.")
+                   "mistakes next to none where all letters differ, at random 0.11 to 0.14 at 12 letters, 0.24 to 0.28 "
+                   "at 16. From the right: letter near 0, place 0.59 to 0.67; mistakes near 0.01 and 0.03 to 0.06 at "
+                   "12 letters, 0.9 and more at 16.")
 
 # %%
 letter, place, different, at_random, different_16, random_16 = search["looking back"].T  # (5,) each
