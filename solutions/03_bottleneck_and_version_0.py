@@ -80,6 +80,8 @@ assert the_vector_is_as_long_for_4_letters_as_for_400
 #
 # - s_i = f(s_{i−1}, y_{i−1}, c): the new state
 # - p(y_i | …) = g(y_{i−1}, s_i, c): a probability for each letter
+#
+# g ends in one number per letter, the **logits**: scores of any size, which a softmax turns into probabilities.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import step
@@ -96,7 +98,6 @@ states, last = model.read(to_ids("star"))
 from course_lib.experiments.backwards import write
 
 # %% [markdown]
-# g ends in one number per letter, the **logits**: scores of any size, which a softmax turns into probabilities.
 # Training makes the **cross-entropy** small: minus the logarithm of the probability that the *right* letter got. It is
 # 0 where that probability is 1.
 #
@@ -108,7 +109,7 @@ three = torch.tensor([2.0, 1, 0])
 [round(nn.functional.cross_entropy(three, torch.tensor(right)).item(), 2) for right in range(3)]
 
 # %% [markdown]
-# We train on random words of 1 to 12 letters, all lengths equally often, one length a batch. So nothing can be
+# We train on random words of 1 to 12 letters, all lengths equally often, one length per batch. So nothing can be
 # learned by heart, and no padding is needed.
 
 # %% tags=["given"]
@@ -212,17 +213,19 @@ the_cliff_moves_with_width = all(min(at_twelve[2 * width, steps]) > max(at_twelv
                                  for width in (36, 72) for steps in (1200, 6000))
 the_cliff_moves_with_training = all(min(at_twelve[width, 6000]) > max(at_twelve[width, 1200])
                                     for width in (36, 72, 144))
+five_times_the_steps_move_it_further = all(min(at_twelve[w, 6000]) > max(at_twelve[2 * w, 1200]) for w in (36, 72))
 at_18_letters_nothing_is_left = max(each[18] for curves in (*cliffs.values(), [plain]) for each in curves) < 0.05
 the_run_of_today_agrees = all(abs(plain[T] - cliffs[72, 1200][0][T]) < 0.15 for T in plain)
 assert the_cliff_moves_with_width
 assert the_cliff_moves_with_training
+assert five_times_the_steps_move_it_further
 assert at_18_letters_nothing_is_left
 assert the_run_of_today_agrees
 at_twelve
 
 # %% [markdown]
-# Both move it, and training moves it more. The same 72 numbers that carried hardly any word of 12 letters carry more
-# than 8 in 10 after five times the steps. So the vector is not full: **what one vector can carry depends on its width
+# Both move it, five times the steps more than twice the width. The same 72 numbers that carried hardly any word of 12
+# letters carry more than 8 in 10 after longer training. So they were not full: **what one vector can carry depends on its width
 # and on how long it has learned to pack.** At 18 letters, beyond the trained range, nothing is left of any of them.
 #
 # Translation has the same trouble: quality falls as sentences grow
@@ -557,7 +560,7 @@ print("most words without a mistake:", {T: looking[T] > 0.5 for T in (4, 8, 12)}
 # %% [markdown]
 # The steep fall is gone, with fewer numbers and half the training. With 36 numbers it sinks sooner. Yet at 12 letters,
 # after 600 steps, it is ahead of one vector of 36 numbers after 6,000, and of one of 144 after 1,200. (One of 144 after
-# 6,000 is as good at 12, and at zero at 18.) The paper's figure 2 shows the same for translation: one curve falls, the
+# 6,000 is ahead at 12, and at zero at 18.) The paper's figure 2 shows the same for translation: one curve falls, the
 # other, trained on sentences of up to 50 words, stays level even beyond.
 #
 # Ours does not stay level. It sinks, inside the trained range and beyond it. Is that the length again? Keep the
