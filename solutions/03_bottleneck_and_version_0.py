@@ -225,8 +225,8 @@ at_twelve
 
 # %% [markdown]
 # Both move it, five times the steps more than twice the width. The same 72 numbers that carried hardly any word of 12
-# letters carry more than 8 in 10 after longer training. So they were not full: **what one vector can carry depends on its width
-# and on how long it has learned to pack.** At 18 letters, beyond the trained range, nothing is left of any of them.
+# letters carry more than 8 in 10 after longer training. So they were not full: **what one vector can carry depends on
+# its width and on how long it has learned to pack.** At 18 letters, beyond the trained range, nothing is left.
 #
 # Translation has the same trouble: quality falls as sentences grow
 # (Cho et al., [arXiv:1409.1259](https://arxiv.org/abs/1409.1259)), and Bahdanau et al. expected most trouble for
