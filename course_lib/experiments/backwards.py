@@ -1,0 +1,192 @@
+"""Lesson 03: words written backwards, from one vector or by looking back: what moves the cliff, what draws a search."""
+
+import torch
+from torch import nn
+
+from course_lib.attention import bahdanau_context
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.training import fit
+
+K = START = 16  # 16 letters; number 16 says "begin to write"
+
+
+class Bottleneck(nn.Module):
+    """An encoder-decoder that passes on one vector."""
+
+    def __init__(self, H=72, D=32):
+        super().__init__()
+        self.embed = nn.Embedding(K + 1, D)
+        self.encoder = nn.GRU(D, H, batch_first=True)
+        self.decoder = nn.GRUCell(D + H, H)
+        self.out = nn.Linear(D + H + H, K)
+
+    def read(self, source):
+        states, last = self.encoder(self.embed(source))
+        return states, last[0]  # (B, T, H), (B, H)
+
+    def look(self, state, states):
+        weights = torch.zeros(states.shape[:2])  # (B, T)
+        weights[:, -1] = 1  # all weight on the last state, in every step
+        return states[:, -1], weights  # (B, H), (B, T)
+
+
+def step(model, letter, state, states):
+    """Write one letter: logits (B, K), the new state (B, H), weights (B, T)."""
+    context, weights = model.look(state, states)  # c: (B, H), (B, T)
+    y = model.embed(letter)  # (B, D)
+    state = model.decoder(torch.cat([y, context], -1), state)  # f
+    logits = model.out(torch.cat([y, state, context], -1))  # g
+    return logits, state, weights
+
+
+def write(model, source, target=None):
+    """Write as many letters as were read: logits (B, T, K), weights (B, T, T)."""
+    states, state = model.read(source)  # (B, T, H), (B, H)
+    letter = torch.full((len(source),), START)
+    steps = []
+    for i in range(source.shape[1]):
+        logits, state, weights = step(model, letter, state, states)
+        steps.append((logits, weights))
+        letter = logits.argmax(-1) if target is None else target[:, i]
+    return tuple(torch.stack(each, 1) for each in zip(*steps, strict=True))
+
+
+def random_words(T, how_many, generator):
+    """Words of T letters, and the same backwards."""
+    source = torch.randint(K, (how_many, T), generator=generator)
+    return source, source.flip(1)  # (how_many, T) twice
+
+
+def loss_of(model, source, target):
+    """Cross-entropy of the letters it writes, when every letter before was right."""
+    logits, _ = write(model, source, target)
+    return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def batches(steps, seed):
+    """64 words at each step, all of one length from 1 to 12."""
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        T = torch.randint(1, 13, (), generator=generator).item()
+        yield random_words(T, 64, generator)
+
+
+def train(Model, steps, seed=0):
+    """Adam, with a learning rate that rises to 0.005 and falls to nearly 0."""
+    torch.manual_seed(seed)
+    model = Model()
+    adam = torch.optim.Adam(model.parameters())
+    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, 0.005, total_steps=steps)
+    fit(model, loss_of, batches(steps, seed), adam, schedule, clip=1.0)
+    return model
+
+
+@torch.no_grad()
+def share_right(model, source):
+    """The share of words that are written backwards without a mistake."""
+    written = write(model, source)[0].argmax(-1)  # (B, T)
+    return (written == source.flip(1)).all(1).float().mean().item()
+
+
+def curve(model):
+    """That share for 300 fresh words of each length from 1 to 20."""
+    generator = torch.Generator().manual_seed(99)
+    return {T: share_right(model, random_words(T, 300, generator)[0])
+            for T in range(1, 21)}
+
+
+class LooksBack(Bottleneck):
+    """The encoder-decoder with Bahdanau attention."""
+
+    def __init__(self, H=64):
+        super().__init__(H)
+        self.W_d = nn.Parameter(torch.randn(H, H) / H**0.5)
+        self.W_e = nn.Parameter(torch.randn(H, H) / H**0.5)
+        self.v = nn.Parameter(torch.randn(H) / H**0.5)
+
+    def look(self, state, states):
+        return bahdanau_context(state, states, self.W_d, self.W_e, self.v)  # c_i: (B, H), (B, T)
+
+
+class ReadsFromTheRight(LooksBack):
+    """The same, but the encoder begins at the last letter."""
+
+    def read(self, source):
+        states, last = super().read(source.flip(1))
+        return states.flip(1), last  # state j has read letter j and all letters to its right
+
+
+def different_words(T, how_many, generator):
+    """Words in which no letter comes twice: (how_many, T), T up to 16."""
+    return torch.rand(how_many, K, generator=generator).argsort(1)[:, :T]
+
+
+@torch.no_grad()
+def looks_at(model, T=8):
+    """How far to the right of the letter wanted the largest weight stands: (300, T)."""
+    source, _ = random_words(T, 300, torch.Generator().manual_seed(7))
+    weights = write(model, source)[1]  # (300, T, T)
+    return weights.argmax(-1) - torch.arange(T).flip(0)
+
+
+@torch.no_grad()
+def exchanged(model, T=12, written=6):
+    """Exchange the word after some letters: what draws the next look?
+
+    The new word has the same letters in another order. Words count where the letter
+    just written and the place where it would have looked are no neighbours.
+    returns: the share of them with the largest weight at the letter, at the place
+    """
+    generator = torch.Generator().manual_seed(4)
+    first = different_words(T, 1000, generator)  # (1000, T)
+    order = torch.rand(1000, T, generator=generator).argsort(1)
+    second = first.gather(1, order)  # (1000, T)
+    states, state = model.read(first)
+    letter = torch.full((1000,), START)
+    for _ in range(written):
+        logits, state, _ = step(model, letter, state, states)
+        letter = logits.argmax(-1)
+    place = model.look(state, states)[1].argmax(-1)  # (1000,)
+    now = model.look(state, model.read(second)[0])[1].argmax(-1)  # (1000,)
+    of_letter = (second == letter[:, None]).int().argmax(-1)  # (1000,)
+    apart = (of_letter - place).abs() > 1
+    return {"letter": (now == of_letter)[apart].float().mean().item(),
+            "place": (now == place)[apart].float().mean().item()}
+
+
+NETWORKS = {"one vector": Bottleneck, "looking back": LooksBack, "from the right": ReadsFromTheRight}
+
+
+def measure_cliff(network, width, steps, seed):
+    """Train, and measure the share of words without a mistake at each length."""
+    right = curve(train(lambda: NETWORKS[network](width), steps, seed))
+    return {f"at_{T}": share for T, share in right.items()}
+
+
+def measure_search(network, seed):
+    """Train a network that looks back, and ask what disturbs it, where it looks and what draws it."""
+    model = train(NETWORKS[network], 600, seed)
+    off = looks_at(model)
+    right = curve(model)
+    wrong = {f"{kind}_{T}": 1 - share_right(model, words(T, 3000, torch.Generator().manual_seed(3)))
+             for T in (12, 16)
+             for kind, words in (("different", different_words), ("random", lambda *a: random_words(*a)[0]))}
+    return {f"at_{T}": right[T] for T in right} | wrong | exchanged(model) | {
+        "one_right": (off[:, 1:] == 1).float().mean().item(), "mirror": (off == 0).float().mean().item()}
+
+
+PLANS = {
+    "03-cliff": Plan(
+        about="words of 1 to 20 letters written backwards: what moves the length at which mistakes begin", minutes=9,
+        points=[*grid(network=["one vector"], width=[36, 72, 144], steps=[1200, 6000], seed=range(3)),
+                *grid(network=["looking back"], width=[36, 64], steps=[600], seed=range(3))],
+        measure=measure_cliff, near={"at_4": Near(0.05), "at_12": Near(0.1)},
+        quick=dict(network="one vector", width=36, steps=1200, seed=0)),
+    "03-search": Plan(
+        about="networks that look back, trained on words of 1 to 12 letters: what disturbs, and what draws them",
+        minutes=2, points=grid(network=["looking back", "from the right"], seed=range(5)),
+        measure=measure_search,
+        near={"at_12": Near(0.1), "different_12": Near(0.03), "letter": Near(0.2), "place": Near(0.2),
+              "one_right": Near(0.05)},
+        quick=dict(network="looking back", seed=0)),
+}
