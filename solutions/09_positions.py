@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *75 minutes: reading 28, predicting 9, writing 38 · needs lessons 06 and 08 · three exercises*
+# *75 minutes: reading 28, predicting 9, writing 38 · needs lessons 06 and 08 · three
+# exercises*
 #
 # **At the end you can**
 #
@@ -184,7 +185,7 @@ plots.show(draw.rulers({n: fraction(n)[:, 0] for n in (6, 7, 11)}), "rulers")
 # A step has no fixed size: 0.2 is one step among six words and two steps among eleven.
 # So 0.2 does not say how many words away the first one is. And you have to know the
 # length before you can number the second word. A decoder that writes word by word does
-# not, and each new word moves the old ones.
+# not know it, and each new word would move the old ones.
 
 # %% tags=["claim"]
 # The proof
@@ -216,7 +217,7 @@ print([round(v, 1) for v in (vector["cold"] + integers(101)[100])[:4].tolist()])
 #
 # | criterion | test |
 # |---|---|
-# | **unique** | any two of 50 positions are at least 0.01 apart |
+# | **unique** | among 50 positions, the difference of any two rows is 0.01 long or longer |
 # | **consistent** | k steps cover the same distance wherever you start, in short and in long texts |
 # | **longer, and bounded** | 1,000 positions get rows, too, and no number leaves −1 … 1 |
 # | **deterministic** | asked twice, it answers the same: nothing is random |
@@ -257,13 +258,12 @@ claim("counting fails “longer, and bounded” alone",
 #
 # Neither idea fails everything. Can you pass all four? Change the last line of `my_own`
 # and run the cell: the tests answer. A row may have as many numbers as you like. As it
-# stands, the numbering is the last digit of the position.
+# stands, the numbering is the last digit of the position, divided by ten.
 #
 # <details><summary>A hint</summary>
 #
 # A single number that walks on in steps of 0.01 leaves −1 … 1 after 200, so it has to
-# turn or jump back. (The tests look for that among the first 50 only, so `p % 50 / 50`
-# slips through.) With two numbers in a row you have a plane. On which line in it can
+# turn or jump back. With two numbers in a row you have a plane. On which line in it can
 # you walk on forever, in equal steps, within bounds?
 #
 # </details>
@@ -405,7 +405,7 @@ plots.show(clock_hands(5, 8), "hands-at-5")
 # ★★☆ · 10 minutes · about 4 lines
 #
 # There are many ways to get it nearly right: in the exponent, in the order of the
-# columns. The card knows most of them.
+# columns. `check` knows most of them.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -559,8 +559,8 @@ instruments.show("clock-hands", "instrument-clock-hands", table=waves(64, 16))
 #
 # For $d = 16$ that is 8 at $k = 0$, and 7.49 at $k = 1$. A cosine is the same for $k$
 # and $-k$, so the product does not tell left from right. And it does not fall steadily
-# there: the row 19 positions away is more similar than the one 9 positions away. Is
-# that so at every width?
+# there: the row 19 positions away is more similar than the one 9 positions away. How
+# far does it fall in wider rows, before it rises again?
 
 # %%
 alike = {d: waves(1, d)[0] @ waves(50, d).T for d in (16, 64, 512)}  # (50,) each
@@ -569,9 +569,9 @@ print("it falls up to k =", first_rise)
 plots.show(draw.products(alike), "products")
 
 # %% [markdown]
-# No. At width 512, that of the paper, it falls for the first 43 steps: there the bare
-# rows have "near" built in, for a sentence. Between the rows and a score stand $W_q$
-# and $W_k$, which may keep that or not.
+# It rises again at each of these widths, but at width 512, that of the paper, only
+# after 43 steps: there the bare rows have "near" built in, for a sentence. Between the
+# rows and a score stand $W_q$ and $W_k$, which may keep that or not.
 
 # %% tags=["claim"]
 # The proof
@@ -588,9 +588,9 @@ claim("at width 512 it falls for 43 steps", first_rise[512] == 43)
 # ## What the matrix is good for
 #
 # Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$ (transposed, for our
-# rows). Feed it positions alone, without words. Then the query at each place is the row
-# of the place before it. (The first place has none before it, and looks at itself.)
-# Nothing is trained here.
+# rows). Feed it positions alone, without words, and let the keys be the rows
+# themselves. Then the query at each place is the row of the place before it. (The first
+# place has none before it, and looks at itself.) Nothing is trained here.
 
 # %%
 def looks_at(k, n):
@@ -640,7 +640,8 @@ claim("each of 999 words gives the one before it a weight above 0.9",
 # An **ablation** takes one part away and measures what is lost. The task: twins like
 # our two sentences, 216 pairs of six words, about six things, with six pleasant and six
 # unpleasant words. *The soup was hot not cold* is pleasant (1), its twin is not (0).
-# The network has one layer of attention; nothing differs but what is added.
+# The network has one layer of attention, and its answer is the mean over the six
+# places; nothing differs but what is added.
 
 # %% tags=["given"]
 from course_lib.experiments.reader import Reader
@@ -697,10 +698,11 @@ claim("each numbering solves it", min(min(shares) for shares in solved.values())
 # wrong, and no amount of training can change that.
 #
 # The causal mask alone solves it. It gives each place another set of words to see:
-# place 3 of one twin sees *the soup was hot*, with no "cold" in it. So attention
-# without a mask is blind to order, and with a causal mask it is not quite. Haviv and
-# colleagues found in 2022 that language models with no positions at all are competitive
-# with those that have them ([arXiv:2203.16634](https://arxiv.org/abs/2203.16634)).
+# place 3 (counted from 0) of one twin sees *the soup was hot*, with no "cold" in it. So
+# attention without a mask is blind to order, and with a causal mask it is not quite.
+# Haviv and colleagues found in 2022 that language models with no positions at all are
+# competitive with those that have them
+# ([arXiv:2203.16634](https://arxiv.org/abs/2203.16634)).
 
 # %% [markdown] name="learned"
 # ## All proposals, all tests
@@ -849,7 +851,7 @@ inside = {name: share[:, :3].min() for name, share in of.items()}
 claim("without positions, one layer is right at less than half of the trained places",
       inside.pop("one layer alone") < 0.5 and of["one layer alone"][:, :3].mean() < 0.5)
 claim("up to place 23 all others are right", min(inside.values()) > 0.95)
-claim("beyond, sinusoids, base 4 and two layers are wrong more often than right", all(
+claim("beyond, none of the three controls is right more often than wrong", all(
     of[name][:, 3:].mean(1).max() < 0.5
     for name in ("sinusoids", "base 4", "two", "24")))
 claim("with weights by hand no place is too far", by_hand.min() == 1)
@@ -888,7 +890,8 @@ claim("a stored run, made again, comes out alike",
 # distance matters. Su and colleagues built that in: a **rotary position embedding**
 # (**RoPE**, [arXiv:2104.09864](https://arxiv.org/abs/2104.09864)) adds nothing. It
 # turns query and key, pair of columns by pair of columns, by the angles of their
-# positions $m$ and $n$. These are your matrices:
+# positions $m$ and $n$ (here $k$ is a key, and $n$ the position it stands at). These
+# are your matrices:
 #
 # $$
 # (M_m \, q) \cdot (M_n \, k) = q \cdot M_m^\top M_n \, k = q \cdot M_{n-m} \, k
@@ -987,28 +990,28 @@ claim("after layer norm the position is gone",
 
 # %% tags=["predict"]
 predict(
-    "Positions 0 to 15 in four bits, the fastest first. How often does column 2, the "
+    "Positions 0 to 31 in five bits, the fastest first. How often does column 2, the "
     "bit that weighs 4, change on the way down?",
     {
-        3: True,
-        4: "It stays for four rows, and 16 rows are four blocks. How many borders lie "
-        "between four blocks?",
-        7: "That is column 1, whose bit weighs 2.",
-        1: "That is column 3, whose bit weighs 8.",
-        8: "Eight of the rows have this bit set. How often does it change?",
-        2: "Twice it is switched on. What happens between?",
+        7: True,
+        8: "It stays for four rows, and 32 rows are eight blocks. How many borders lie "
+        "between eight blocks?",
+        15: "That is column 1, whose bit weighs 2.",
+        3: "That is column 3, whose bit weighs 8.",
+        16: "Sixteen of the rows have this bit set. How often does it change?",
+        4: "Four times it is switched on. What happens between?",
     },
     concept="C091",
 )
 
 # %% tags=["predict"]
 predict(
-    "How many full turns does hand 0 make in 32 steps, from position 0 to 32?",
+    "How many full turns does hand 0 make in 63 steps, from position 0 to 63?",
     {
-        5: True,
-        4: "Four turns take 25.1 steps. Does a fifth one fit into 32?",
-        32: "One radian is not a turn. A turn is 6.28 of them.",
-        16: "That is the fastest bit: on, off, on, off. A hand takes 6.28 steps for "
+        10: True,
+        9: "Nine turns take 56.5 steps. Does a tenth one fit into 63?",
+        63: "One radian is not a turn. A turn is 6.28 of them.",
+        31.5: "That is the fastest bit: on, off, on, off. A hand takes 6.28 steps for "
         "one turn.",
     },
     concept="C094",
@@ -1017,40 +1020,43 @@ predict(
 
 # %% tags=["predict"]
 predict(
-    "Width 4, position 7, hand 1: what is the sine of its angle, to two digits? (The "
+    "Width 8, position 7, hand 2: what is the sine of its angle, to two digits? (The "
     "sine of a small angle is nearly the angle.)",
     {
         0.07: True,
-        0.66: "That is hand 0. For hand 1, divide 7 by 10000^(2/4) first.",
-        0.64: "You divided by 10. The exponent is 2i/d = 2/4, and not 1/4.",
-        0.0: "Look at the exponent: it is 2/4, a square root, and not 1.",
+        0.66: "That is hand 0. For hand 2, divide 7 by 10000^(4/8) first.",
+        0.64: "You divided by 10. The exponent is 2i/d = 4/8, and not 2/8.",
+        0.01: "That is hand 3. Hand 2 has the exponent 2i/d = 4/8.",
+        0.0: "Look at the exponent: it is 4/8, a square root, and not 1.",
     },
     concept="C093",
     within=0.002,
 )
 
 # %%
-changes = binary(16, 4).diff(dim=0).abs().sum(0).int().tolist()
-hand = torch.atan2(*waves(33, 16)[:, :2].T)  # the angle of hand 0: (n,)
+changes = binary(32, 5).diff(dim=0).abs().sum(0).int().tolist()
+hand = torch.atan2(*waves(64, 16)[:, :2].T)  # the angle of hand 0: (n,)
 turned_by = (hand.diff() % (2 * torch.pi)).sum() / (2 * torch.pi)
 print("changes of each column:", changes)
-print(f"hand 0 turns {turned_by:.2f} times in 32 steps; the sine of hand 1 of width 4 "
-      f"at position 7: {waves(8, 4)[7, 2]:.2f}")
+print(f"hand 0 turns {turned_by:.2f} times in 63 steps; the sine of hand 2 of width 8 "
+      f"at position 7: {waves(8, 8)[7, 4]:.2f}")
 
 # %% [markdown]
-# And the slow ones? One reads that sinusoids are **dense**: all their numbers are used.
-# Past position 0 none of them is exactly zero. Take 50 positions in width 16.
+# And the slow ones? Some texts say that sinusoids are **dense**: all their numbers are
+# used. Past position 0 none of them is exactly zero. Take 50 positions in width 16.
 
 # %% tags=["predict"]
 predict(
     "How many of the 16 columns hardly move over 50 positions? (Hardly: their "
     "standard deviation is below 0.05.)",
     {
-        "none": "No two numbers in a column are exactly the same. But look at the "
-        "table above, on the right. How far do the slow hands get?",
+        "none, or one": "No two numbers in a column are exactly the same. But look at "
+        "the table above, on the right. How far do the slow hands get?",
         "the last two": "The slowest hand hardly moves, that is right. Is the next "
         "one so much faster? Go through the table from the right.",
         "seven": True,
+        "twelve": "That is all from hand 2 on. It turns by 0.1 in a step: how far does "
+        "it get in 50?",
     },
     concept="C095",
 )
@@ -1102,7 +1108,8 @@ def wavelengths(d, base=10000):
     return 2 * torch.pi * base ** (torch.arange(0, d, 2) / d)  # λ: (d / 2,)
 
 
-print([f"{w:,.0f}" for w in wavelengths(16).tolist()])
+print([f"{w:,.1f}" for w in wavelengths(16).tolist()])
+print(f"from hand to hand: {wavelengths(16)[1] / wavelengths(16)[0]:.2f} times")
 plots.show(draw.wavelengths({d: wavelengths(d) for d in (16, 64, 512)}), "wavelengths")
 
 # %% [markdown]
@@ -1113,8 +1120,8 @@ plots.show(draw.wavelengths({d: wavelengths(d) for d in (16, 64, 512)}), "wavele
 
 # %% tags=["claim"]
 # The proof
-claim("columns 0 to 3 change 15, 7, 3 and 1 times", changes == [15, 7, 3, 1])
-claim("in 32 steps hand 0 makes five full turns", turned_by // 1 == 5)
+claim("columns 0 to 4 change 31, 15, 7, 3 and 1 times", changes == [31, 15, 7, 3, 1])
+claim("in 63 steps hand 0 makes ten full turns", turned_by // 1 == 10)
 claim("over 50 positions seven of 16 columns hardly move", (moves < 0.05).sum() == 7)
 claim("at widths 16, 64 and 512 it is 43 to 46 %",
       all(0.43 < share < 0.46 for share in still.values()))
@@ -1209,8 +1216,9 @@ print(f"parameters: {more:.1f} times as many")
 # because every hand adds $\sin^2 + \cos^2 = 1$. How long a word is depends on how the
 # embedding is **initialised**. The paper multiplies embeddings by $\sqrt d$ (section
 # 3.4) and does not say why. PyTorch's `nn.Embedding` starts with a standard deviation
-# of 1. Let us train the ablation with words that start small, and with the factor
-# $\sqrt{32}$ on top of PyTorch's start; then the same with positions that have it, too.
+# of 1. Let us train the ablation with words that start small (about $1/\sqrt{512}$),
+# and with the factor $\sqrt{32}$ on top of PyTorch's start; then the same with
+# positions that have it, too.
 
 # %%
 word = nn.Embedding(1000, 32).weight.norm(dim=1).mean() / waves(1, 32).norm()
@@ -1236,15 +1244,14 @@ claim("it is the ratio, not the size", min(by_start["both · √d"]) > 0.9)
 # %% [markdown]
 # Words that start small cost nothing here: training enlarges them. Words that are eight
 # times as long as a position hide it, at least for these 120 steps, and positions that
-# grow with them mend it. So $\sqrt d$ belongs to embeddings that start small. When you
-# copy a formula, copy its **initialization**, too.
+# grow with them mend it. This suggests that $\sqrt d$ belongs to embeddings that start
+# small. When you copy a formula, copy its **initialization**, too.
 
 # %% [markdown] name="further-exact"
 # ## Further: how exact is the shift, and why not fit it?
 #
-# In float32 the error of your matrix was between $10^{-7}$ and $10^{-4}$: it depends on
-# the digits of the angles. Here is the same turn in
-# float64, written another way. Sine and cosine are the two parts of a **complex
+# In float32 your matrix was off by about $10^{-5}$. Here is the same turn in float64,
+# written another way. Sine and cosine are the two parts of a **complex
 # number** of length 1, and multiplying such numbers adds their angles.
 
 # %%
@@ -1275,10 +1282,11 @@ plots.show(draw.errors(off, fitted=100), "fitted-shift")
 # %% [markdown]
 # A perfect fit and a wrong matrix: if you look at the fit alone, you believe it. Over
 # 100 positions the slow hands hardly move. Their cosines are all nearly 1, and nothing
-# in the data tells these columns apart: 100 rows do not fix 256 numbers. Where the form
-# is known, and only the eight blocks are sought, the same rows are enough. The
-# **condition number** of the rows says by how much a rounding error may grow: it
-# compares the direction of which they say most with that of which they say least.
+# in the data tells these columns apart: so the 100 rows do not fix the 256 numbers.
+# Where the form is known, and only the eight blocks are sought, the same rows are
+# enough. The **condition number** of the rows says by how much a rounding error may
+# grow: it compares the direction in which the rows vary most with the one in which they
+# vary least.
 
 # %%
 condition = torch.linalg.cond(here.double()).item()
