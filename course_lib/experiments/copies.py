@@ -14,7 +14,8 @@ TEN, MIXED = "always ten", "five to eleven"
 
 def said_twice(rows, n, seed):
     """n different symbols out of 16 in random order, twice: (rows, 2 n)."""
-    order = torch.rand(rows, 16, generator=torch.Generator().manual_seed(seed)).argsort(1)
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.rand(rows, 16, generator=generator).argsort(1)
     return order[:, :n].repeat(1, 2)
 
 
@@ -51,7 +52,7 @@ def train(model, seed, steps, lengths=TEN):
 
 
 def race(model, seed):
-    """The mean loss of steps 91 to 100, and 191 to 200."""
+    """The mean loss of the last ten steps, after every 20 of 200 steps."""
     torch.manual_seed(seed)
     losses = train(MAKERS[model](), seed, 200)
     return {f"loss at {step}": losses[step - 10 : step].mean().item() for step in range(20, 201, 20)}
