@@ -576,8 +576,8 @@ if have(MINILM, "the share of right answers, by meaning, by words, and by both")
         print(f"{way:8} {part:.2f}, give or take {1.96 * (part * (1 - part) / n) ** 0.5:.2f}")
 
 # %% [markdown]
-# "Give or take" is a binomial interval: if the same search answered as many other questions of this kind, its share
-# would lie about so near in 19 of 20 cases. Two searches on the *same* questions are best compared on those where only
+# "Give or take" is a binomial interval: in about 19 of 20 such tests, the share that ever more questions of this kind
+# would give lies within it. Two searches on the *same* questions are best compared on those where only
 # one of them is right. If neither is better, these fall like tosses of a coin.
 
 # %% tags=["nbval-ignore-output"]
@@ -594,7 +594,7 @@ if have(MINILM, "on how many questions only one of the two searches is right") a
     print(f"only meaning: {only_meaning}, only words: {only_words}; chance alone makes differences up to {chance:.0f}")
 
 # %% [markdown]
-# **Verdict: nobody wins that about two hundred questions could show.** Each search is right on more than four in ten,
+# **Verdict: about two hundred questions show no winner.** Each search is right on more than four in ten,
 # and the difference is smaller than what chance makes. The course uses its own words, *softmax*, *padding*, *head*, and
 # whoever asks in these words is served by counting. But the two are right on **different** questions, by the dozen.
 #
@@ -724,7 +724,7 @@ if have(MINILM, "three maps of attention weights on one sentence"):
 
 # %% [markdown]
 # Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o that
-# read it. But "hardly missed" says little about *this* head unless we know how the others are missed. So we cut all 72,
+# read it. But one number says little about *this* head unless we have the same number of the others. So we cut all 72,
 # one at a time. **Predict** the cosine between the vectors of our 24 sentences with and without a head. And if all 72
 # are cut at once?
 
@@ -766,8 +766,7 @@ if have(MINILM, "a dot for each of these 72 heads, by layer"):
 
 # %% [markdown]
 # No single head is missed much, and the three with the clearest maps (black) no more than the average. Heads of the
-# last layer are missed most; nothing comes after them but the mean. Together they do matter: without any head the
-# cosine falls to about 0.6.
+# last layer are missed most. Together they do matter: without any head the cosine falls to about 0.6.
 #
 # One more thing came out. Even with all 72 heads cut, each sentence finds its twin. No token then knows of any other.
 # So these twelve pairs can be found from single words, and finding them was no evidence for attention.
@@ -1293,9 +1292,9 @@ assert without_rope_none_has
 assert at_step_100_four_of_five_are_far_ahead
 
 # %% [markdown]
-# They work, and RoPE is needed: it is all that differs between the first model and the second. The model with the parts
-# of 2017 learns it, too. It was slower in four of five trainings, and as fast in the fifth. Which of the differences
-# makes it slower, this task does not say.
+# They work, and in 200 steps RoPE is needed: it is all that differs between the first model and the second. The model
+# with the parts of 2017 learns it, too. It was slower in four of five trainings, and as fast in the fifth. Which of the
+# differences makes it slower, this task does not say.
 #
 # RoPE knows distances only, whatever the place. **Predict:** so does the model copy *twelve* symbols as well as ten?
 
@@ -1316,8 +1315,8 @@ print("what stood ten before  ", longer[0, 3:-10].tolist())
 # not the rule of an induction head, *"look for where this was said before, and say what followed"*. As long as there
 # are ten symbols, both rules give the same.
 #
-# Is that the reason? Then a model that is trained on rows of changing length, where no distance fits, should do better
-# on twelve. **Predict:** trained on five to eleven symbols, how many of twelve?
+# Is that the reason? Then a model that is trained on rows of changing length, where no single distance fits, should do
+# better on twelve. **Predict:** trained on five to eleven symbols, how many of twelve?
 
 # %%
 lengths = stored("15-lengths")  # three trainings each, of 1,500 steps
