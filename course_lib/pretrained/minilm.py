@@ -43,7 +43,7 @@ class MiniLM(nn.Module):
 
     layer: the class of its layers: the course's EncoderLayer, or a learner's
 
-    Devlin et al. 2018, arXiv:1810.04805; Reimers and Gurevych 2019, arXiv:1908.10084;
+    Devlin et al. 2019, arXiv:1810.04805; Reimers and Gurevych 2019, arXiv:1908.10084;
     Wang et al. 2020, arXiv:2002.10957.
     """
 

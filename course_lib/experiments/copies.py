@@ -1,0 +1,77 @@
+"""Lesson 15: symbols said twice, learned by a small model of today's parts and by its rivals."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.language_model import LanguageModel
+from course_lib.llama import Llama
+from course_lib.training import fit
+
+TEN, MIXED = "always ten", "five to eleven"
+
+
+def said_twice(rows, n, seed):
+    """n different symbols out of 16 in random order, twice: (rows, 2 n)."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.rand(rows, 16, generator=generator).argsort(1)
+    return order[:, :n].repeat(1, 2)
+
+
+def second_half(model, ids):
+    """The loss of predicting the second half."""
+    n = ids.shape[1] // 2
+    return F.cross_entropy(model(ids)[:, n:-1].flatten(0, 1), ids[:, n + 1 :].flatten())
+
+
+def small_llama(**parts):
+    """Two blocks, 32 wide, with four query heads that share two heads of keys and values."""
+    model = Llama(16, 32, 4, 2, 80, 2, **parts)
+    nn.init.normal_(model.embed.weight, std=32**-0.5)
+    return model
+
+
+MAKERS = {"your four parts": small_llama, "without RoPE": lambda: small_llama(apply_rope=lambda x, base: x),
+          "the parts of 2017": lambda: LanguageModel(16, 32, 4, 128, 2)}
+
+
+@torch.no_grad()
+def copied(model, n, back=None):
+    """On 200 new rows of n symbols: how often the answer is the next symbol, or the one that stood `back` before it."""
+    ids = said_twice(200, n, seed=999_999)
+    return (model(ids)[:, n:-1].argmax(-1) == ids[:, n + 1 - (back or 0) : 2 * n - (back or 0)]).float().mean().item()
+
+
+def train(model, seed, steps, lengths=TEN):
+    """Train on rows of ten symbols, or of five to eleven; the loss of every step."""
+    generator = torch.Generator().manual_seed(seed)
+    n = torch.full((steps,), 10) if lengths == TEN else torch.randint(5, 12, (steps,), generator=generator)
+    batches = [(said_twice(64, n[step].item(), 10_000 * seed + step),) for step in range(steps)]
+    return fit(model, second_half, batches, torch.optim.AdamW(model.parameters(), 3e-3))
+
+
+def race(model, seed):
+    """The mean loss of the last ten steps, after every 20 of 200 steps."""
+    torch.manual_seed(seed)
+    losses = train(MAKERS[model](), seed, 200)
+    return {f"loss at {step}": losses[step - 10 : step].mean().item() for step in range(20, 201, 20)}
+
+
+def lengths(trained, seed):
+    """How often 10 and 12 symbols are copied rightly, and how often the answer is what stood ten before, of 12."""
+    torch.manual_seed(seed)
+    model = small_llama()
+    train(model, seed, 1500, trained)
+    return {"of 10": copied(model, 10), "of 12": copied(model, 12), "ten before, of 12": copied(model, 12, back=10)}
+
+
+PLANS = {
+    "15-copies": Plan(
+        about="ten symbols said twice: the loss of three small models over 200 steps", minutes=0.6,
+        points=grid(model=list(MAKERS), seed=range(5)), measure=race, near={"loss at 200": Near(0.3)},
+        quick=dict(model="your four parts", seed=0)),
+    "15-lengths": Plan(
+        about="symbols said twice, trained on ten or on five to eleven, asked for ten and for twelve", minutes=1.5,
+        points=grid(trained=[TEN, MIXED], seed=range(3)), measure=lengths,
+        near={"of 12": Near(0.2)}, quick=dict(trained=TEN, seed=0))}
