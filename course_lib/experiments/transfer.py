@@ -57,15 +57,24 @@ def words(n, seed):
     return x, ((x[:, :, None] == x[:, None]).sum(2) > 1).float()
 
 
+def of_sets(model, x, middle):
+    return F.cross_entropy(model(x[..., None])[..., 0], middle)
+
+
+def of_words(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0], y)
+
+
+def of_sentence(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0].sum(1), y)
+
+
 @cache
 def trained(task, seed):
     """A model that can do the task with plenty of labels: "median" or "words"."""
     if task == "median":
-        model, data, steps = new_reader(nn.Linear, seed, 1), sets(4800, seed), 150
-        return train(model, lambda model, x, y: F.cross_entropy(model(x[..., None])[..., 0], y), data, steps, 3e-3, seed)
-    model, data, steps = new_reader(nn.Embedding, seed, 16), words(9600, seed), 300
-    return train(model, lambda model, x, y: F.binary_cross_entropy_with_logits(model(x)[..., 0], y), data, steps, 3e-3,
-                 seed)
+        return train(new_reader(nn.Linear, seed, 1), of_sets, sets(4800, seed), 150, 3e-3, seed)
+    return train(new_reader(nn.Embedding, seed, 16), of_words, words(9600, seed), 300, 3e-3, seed)
 
 
 def transferred(start, labels, steps, seed):
@@ -75,8 +84,7 @@ def transferred(start, labels, steps, seed):
         giver = trained("median" if start == "from the median" else "words", seed)
         getattr(model, part).load_state_dict(getattr(giver, part).state_dict())
     x, y = words(labels, 500 + seed)
-    train(model, lambda model, x, y: F.binary_cross_entropy_with_logits(model(x)[..., 0].sum(1), y), (x, y.amax(1)),
-          steps, 2e-3, seed)
+    train(model, of_sentence, (x, y.amax(1)), steps, 2e-3, seed)
     new, twice = words(1000, 99)
     return {"right": ((model(new)[..., 0].sum(1) > 0) == (twice.amax(1) > 0)).float().mean().item()}
 
