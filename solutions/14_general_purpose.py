@@ -913,8 +913,8 @@ assert layers_alone_help_a_little
 {name: round(each.mean().item(), 2) for name, each in ends.items()}
 
 # %% [markdown]
-# Neither. Layers that look for a word elsewhere find it by the vectors they were trained with; with other vectors they
-# have to learn most of it again. So what transfers is the two together, and only where the tasks share it.
+# Neither. The layers alone help a little, the vectors alone hardly at all. That is to be expected of layers that compare
+# words by the vectors they were trained with. What transfers is the two together.
 #
 # Large models are trained to predict the next word of nearly everything. How much of that another task can use has to
 # be measured in the same way. Lesson 15 takes such weights and puts them into your code.
