@@ -913,8 +913,8 @@ assert layers_alone_help_a_little
 {name: round(each.mean().item(), 2) for name, each in ends.items()}
 
 # %% [markdown]
-# Neither. The layers alone help a little, the vectors alone hardly at all. That is to be expected of layers that compare
-# words by the vectors they were trained with. What transfers is the two together.
+# Neither. The layers alone help a little, the vectors alone hardly at all. That fits layers which compare words by the
+# vectors they were trained with. What transfers is the two together.
 #
 # Large models are trained to predict the next word of nearly everything. How much of that another task can use has to
 # be measured in the same way. Lesson 15 takes such weights and puts them into your code.
