@@ -9,8 +9,10 @@ import torch
 
 from course_lib.display import diagrams, drawings, style
 from course_lib.display.diagrams import Sheet, written
+from course_lib.display.drawings.graph import graph
 
 SVG = "{http://www.w3.org/2000/svg}"
+NAMES = "Ann Ben Cleo Dan Eve".split()
 WORDS = "Jane visite l’Afrique en septembre".split()
 
 
@@ -29,6 +31,7 @@ DRAWINGS = {
     "encoder": drawings.encoder(), "encoder in numbers": drawings.encoder("6", "512"),
     "clock hands": drawings.clock_hands(5, 16, 3), "no shift": drawings.clock_hands(0, 8),
     "clock hands back": drawings.clock_hands(1234, 20, -1000), "one clock": drawings.clock_hands(1, 2, 1),
+    "graphs": graph({"everybody": torch.full((5, 5), 0.2), "one star": torch.eye(5)[[1]].expand(5, 5)}, NAMES),
     "one query": one_query(), "inputs": one_query(inputs=True), "wide": one_query(d=16), "masked": one_query(masked=2),
     "inputs, masked": one_query(inputs=True, masked=1, words=["tea", "soup", "ice cream", "stone"]),
     "two words": one_query(words=["a", "b"]), "ten long words": one_query(words=["internationalisation"] * 10)}
@@ -125,6 +128,17 @@ def test_a_hand_stands_at_its_angle():
     tip = re.findall(r'<path d="M([\d.]+) ([\d.]+)L[^"]*z" fill="#2f2c29"/>', drawings.clock_hands(1, 2))[0]
     dx, dy = float(tip[0]) - 240, 118 - float(tip[1])
     assert dx / dy == pytest.approx(torch.tan(torch.tensor(1.0)).item(), rel=0.02) and dx > 0
+
+
+def test_an_arrow_of_a_graph_leads_from_the_sender_to_whoever_hears():
+    """A graph with all its arrows turned round, or one that draws edges which are not there."""
+    weights = torch.zeros(5, 5)
+    weights[0, 1] = 0.5  # Ann, at the top, hears Ben, who is right of her and lower
+    svg = graph({"one edge": weights}, NAMES)
+    tips = re.findall(r'<path d="M([\d.]+) ([\d.]+)L[^"]*z" fill', svg)
+    (x, y), = [(float(x), float(y)) for x, y in tips]
+    assert abs(x - 150) < 40 and y < 120 and svg.count("<circle") == 5
+    assert 'stroke-width="3"' in svg and 'stroke-width="3"' not in graph({"one edge": weights / 2}, NAMES)
 
 
 @pytest.mark.parametrize("d", [0, 3, 22])

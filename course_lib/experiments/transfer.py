@@ -1,0 +1,100 @@
+"""Lesson 14: what layers that were trained on one task are worth to another, over the labels and the steps it gets."""
+
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.training import fit, shuffled
+from course_lib.transformer import EncoderLayer
+
+# The parts of a model that a start hands over; everything else begins at random
+PARTS = {"from scratch": (), "from the median": ("layers",), "from the words": ("layers", "into"),
+         "only their layers": ("layers",), "only their vectors": ("into",)}
+
+
+class Reader(nn.Module):
+    """The lesson's: tokens in, one answer per token out; `into` turns tokens into vectors (B, T, 32)."""
+
+    def __init__(self, into):
+        super().__init__()
+        self.into = into
+        self.layers = nn.ModuleList(EncoderLayer(32, 4, 64) for _ in range(2))
+        self.out = nn.Linear(32, 1)
+
+    def forward(self, tokens):
+        x = self.into(tokens)  # (B, T, 32)
+        for layer in self.layers:
+            x = layer(x)
+        return self.out(x)  # (B, T, 1)
+
+
+def new_reader(into, seed, *sizes):
+    torch.manual_seed(seed)
+    return Reader(into(*sizes, 32))
+
+
+def train(model, loss, data, steps, rate, seed):
+    """The lesson's: Adam, a rate that falls to nearly nothing, batches of 32."""
+    batches = shuffled(*data, batch_size=32, epochs=-(-steps // (len(data[0]) // 32)), seed=seed)
+    optimizer = torch.optim.Adam(model.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
+    fit(model, loss, [batch for batch, _ in zip(batches, range(steps), strict=False)], optimizer, schedule)
+    return model.eval().requires_grad_(False)
+
+
+def sets(n, seed):
+    """Seven numbers (n, 7), and which of them is the middle one (n,)."""
+    x = torch.randn(n, 7, generator=torch.Generator().manual_seed(seed))
+    return x, x.argsort(1)[:, 3]
+
+
+def words(n, seed):
+    """Sentences (n, 5), and for each word whether it stands there twice (n, 5)."""
+    x = torch.randint(16, (n, 5), generator=torch.Generator().manual_seed(seed))
+    return x, ((x[:, :, None] == x[:, None]).sum(2) > 1).float()
+
+
+def of_sets(model, x, middle):
+    return F.cross_entropy(model(x[..., None])[..., 0], middle)
+
+
+def of_words(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0], y)
+
+
+def of_sentence(model, x, y):
+    return F.binary_cross_entropy_with_logits(model(x)[..., 0].sum(1), y)
+
+
+@cache
+def trained(task, seed):
+    """A model that can do the task with plenty of labels: "median" or "words"."""
+    if task == "median":
+        return train(new_reader(nn.Linear, seed, 1), of_sets, sets(4800, seed), 150, 3e-3, seed)
+    return train(new_reader(nn.Embedding, seed, 16), of_words, words(9600, seed), 300, 3e-3, seed)
+
+
+def transferred(start, labels, steps, seed):
+    """Hand the parts over, train on labelled sentences, and ask about a thousand new ones."""
+    model = new_reader(nn.Embedding, 3 + seed, 16)
+    for part in PARTS[start]:
+        giver = trained("median" if start == "from the median" else "words", seed)
+        getattr(model, part).load_state_dict(getattr(giver, part).state_dict())
+    x, y = words(labels, 500 + seed)
+    train(model, of_sentence, (x, y.amax(1)), steps, 2e-3, seed)
+    new, twice = words(1000, 99)
+    return {"right": ((model(new)[..., 0].sum(1) > 0) == (twice.amax(1) > 0)).float().mean().item()}
+
+
+THREE, SEEDS = list(PARTS)[:3], range(3)
+PLANS = {"14-transfer": Plan(
+    about="right on new sentences, by the start, the number of labelled sentences, the steps, and the seed",
+    minutes=5,
+    points=grid(start=THREE, labels=[64, 256, 1024, 4096], steps=[100, 300, 1000], seed=SEEDS)
+    + grid(start=THREE, labels=[64, 256, 1024], steps=[2000], seed=SEEDS)
+    + grid(start=list(PARTS)[3:], labels=[256, 1024], steps=[100, 1000], seed=SEEDS),
+    measure=transferred, near={"right": Near(0.06)},
+    quick=dict(start="from the words", labels=256, steps=300, seed=0))}
