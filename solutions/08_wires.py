@@ -1252,8 +1252,6 @@ print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
 # it. So the place is *added to the word* before the first layer, and the skips carry it up: you measured that above.
 #
 # </details>
-#
-# Lesson 09 adds the missing piece.
 
 # %% [markdown]
 # ## Summary
