@@ -16,11 +16,12 @@ from course_lib.staff.lesson_text import LESSONS, lesson_stems, read_lesson
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
-LONG = ("03", "10", "11", "12", "13")  # they train for half a minute and more, and print nothing that hangs on it
+LONG = ("03", "06", "08", "10", "11", "12", "13", "14")  # they train for half a minute and more, and print nothing that hangs on it
 HURRY = """
 import course_lib
 import torch
 from course_lib import training
+from course_lib.experiments import language, twins
 
 course_lib.claim = lambda *claimed: None
 
@@ -30,6 +31,8 @@ def three_steps(model, loss_of, batches, *args, whole=training.fit, **kwargs):
     return torch.cat([losses, losses[-1:].expand(len(batches) - len(losses))])
 
 training.fit = three_steps
+twins.split_of_twins = lambda seed, whole=twins.split_of_twins: whole(seed, (200, 50, 100))
+language.manual = lambda whole=language.manual: language.Texts(*(text[:20_000] for text in whole()))
 """
 
 
@@ -39,7 +42,7 @@ def code_cells(stem):
 
 
 def hurried(notebook):
-    """The notebook with every training cut short, and without the claims about what is trained.
+    """The notebook with every training cut short, on short texts, and without the claims about what is trained.
 
     All of it is trained when the solution is run: there the same cells do the same with the same code.
     """

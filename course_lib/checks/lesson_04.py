@@ -194,6 +194,7 @@ NOT_VERSION_2 = {
     "channels turned round": lambda query, inputs: by_root_d(query, inputs).roll(1),
     "one channel": lambda query, inputs: torch.where(torch.arange(len(query)) < 1, by_root_d(query, inputs),
                                                      2 * by_root_d(query, inputs) + 1),
+    "always too small": lambda query, inputs: by_root_d(query, inputs) - 0.25,
     "not a number": lambda query, inputs: by_root_d(query, inputs) * float("nan"),
 }
 LINED_UP = line_up(one_at_a_time, NOT_VERSION_2["always by 2"], NOT_VERSION_2["no scale"], scales_both,

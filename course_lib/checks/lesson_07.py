@@ -22,7 +22,7 @@ def torch_causal_mask(T):
 
 def asked_twice(generator):
     """Twice in a row, since a kept mask that was written over twice looks right again."""
-    return [Call((6,), "two calls, where the second result is written over", twice=True) for _ in range(2)]
+    return [Call((6,), "two calls, of which the second must not change the first result", twice=True) for _ in range(2)]
 
 
 def rows_grow_by_one(output, generator):

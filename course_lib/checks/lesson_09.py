@@ -11,7 +11,7 @@ from course_lib.checks.engine.exercise import Exercise
 
 def asked_twice(*args):
     """Twice in a row, since a kept table that was written over twice looks right again."""
-    return lambda generator: [Call(args, "two calls, where the second result is written over", twice=True)
+    return lambda generator: [Call(args, "two calls, of which the second must not change the first result", twice=True)
                               for _ in range(2)]
 
 
