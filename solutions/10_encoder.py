@@ -128,7 +128,7 @@ h.detach().round().tolist(), y.detach().round().tolist()
 #
 # The constructor is finished: your attention of lesson 06, your feed-forward network of
 # lesson 08, two norms, one dropout for both sublayers. Write `forward`. Try pre-norm on
-# purpose, too, and read the card.
+# purpose, too, and read what the check answers.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -187,7 +187,7 @@ claim("an encoder layer is two of your SublayerConnections",
 # %% [markdown]
 # Then with PyTorch's own `nn.TransformerEncoderLayer`. It keeps $W_q$, $W_k$ and $W_v$
 # as one matrix, one below the other; `translated` gives your weights its names. A fresh
-# norm has gain 1 and offset 0, and two swapped norms would not be noticed, so every
+# norm has gain 1 and bias 0, and two swapped norms would not be noticed, so every
 # weight gets some noise first. In torch's `src_key_padding_mask`, True means *ignore*:
 # the mask is inverted with `~`.
 
@@ -262,8 +262,8 @@ feature[is_real].amax().item(), feature.amax().item()
 # ★☆☆ · 6 minutes · about 3 lines
 #
 # Let padding never win, wherever it stands. A text without any real token gets zeros:
-# such a text can stand in a batch, and its infinities would make NaN of the gradients
-# of all weights.
+# such a text can stand in a batch, and its infinities can make NaN of the gradients of
+# all weights.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -312,7 +312,8 @@ max_over_real_tokens = check(max_over_real_tokens).verified
 # ★★☆ · 13 minutes · about 7 lines
 #
 # The constructor is finished; your own layers, masks, positions and pooling are at
-# hand. Write `forward`.
+# hand. Write `forward`. (It keeps no `d_model`: that is the last axis of the
+# embeddings.)
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -333,7 +334,7 @@ max_over_real_tokens = check(max_over_real_tokens).verified
 
 # %%
 padding_mask_from_ids = mine("padding_mask_from_ids")  # (ids, pad_id) -> (B, 1, T)
-sinusoidal_positions = mine("sinusoidal_positions")  # (T, d_model) -> (T, d_model)
+sinusoidal_positions = mine("sinusoidal_positions")  # numbers T, d -> a table (T, d)
 
 # %% tags=["exercise"]
 from course_lib.classifier import EncoderClassifier
@@ -367,8 +368,8 @@ print("over all positions:  ", [f"{logit:.2f}" for logit in trap])
 
 # %% [markdown]
 # In the trap, what a text means depends on the longest text in its batch. Nothing
-# raises an error, and training may hide it. (Keras' `GlobalMaxPooling1D` has this trap;
-# `GlobalAveragePooling1D` takes a mask.)
+# raises an error, and a trained model may not show it. (Keras' `GlobalMaxPooling1D` has
+# this trap; `GlobalAveragePooling1D` takes a mask.)
 
 # %% tags=["claim"]
 # The proof
@@ -404,9 +405,9 @@ for text, label in one_pair(random.Random(3)):
     print(label, text)
 
 # %% [markdown]
-# Do you agree with both labels? We draw 2,000 pairs to learn from, 500 to choose the
-# best epoch, and 1,000 to test: the **training split**, the **validation split** and
-# the test split. No review occurs twice, and twins stay together.
+# 1 means good, 0 bad: do you agree with both? We draw 2,000 pairs to learn from, 500 to
+# choose the best epoch, and 1,000 to test: the **training split**, the **validation
+# split** and the test split. No review occurs twice, and twins stay together.
 
 # %%
 splits = split_of_twins(0)  # (texts, labels) each
@@ -445,15 +446,16 @@ claim("n-grams of up to six words are", right[6](splits[2]) > 0.98)
 # model may begin to learn its training texts by heart, which is called **overfitting**.
 # So after each epoch we ask the validation texts, and keep the weights of the best
 # epoch. Kept weights are a **checkpoint**. The **test** texts are asked once, at the
-# end: the best of many results is a little too good, by chance.
+# end: the best of many results is a little too good, by chance. (Above we asked six
+# n-grams at once, and chose none.)
 #
 # `model.state_dict()` is a dict: for each name, one of the model's tensors. An
 # optimizer changes the weights step by step.
 
 # %% tags=["predict"]
 predict(
-    "After epoch 2 somebody writes best = model.state_dict(), then trains on to epoch "
-    "6. Which weights does best hold then?",
+    "After epoch 2: best = model.state_dict(). Then the training goes on to epoch 6. "
+    "Which weights does best hold then?",
     {
         "those of epoch 2": "It would, if the dict held copies. What is written into a "
         "tensor is seen by everybody who holds this tensor.",
@@ -608,8 +610,8 @@ gaps = stored("10-gaps") + stored("10-windows")
 plots.show(draw.reach(gaps, ("encoder", "runs of up to six words")), "twins-gaps")
 
 # %% [markdown]
-# At 24 and 40, texts have positions that were never trained: some encoders fall, and
-# some do not.
+# The figure goes on to gaps of 24 and 40 words. There, texts have positions that were
+# never trained: some encoders fall, and some do not.
 
 # %% tags=["claim"]
 # The proof
@@ -723,10 +725,10 @@ plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
 
 # %% [markdown]
 # *although* changes every verdict, with all ten encoders. *the* changes (nearly) none
-# with nine of them: what these say does not depend on *but*. And *the* in the place of
-# a later *although* changes (nearly) every one. So the rule of the nine is: **Y counts,
-# unless an *although* stands in the middle.** The tenth reads *but* as well. All ten
-# are right on the test, and no score tells them apart.
+# with nine of them: what these nine say does not depend on *but*. And *the* in the
+# place of a later *although* changes (nearly) every one. So the rule of the nine is:
+# **Y counts, unless an *although* stands in the middle.** The tenth reads *but* as
+# well. All ten are right on the test, and no score tells them apart.
 #
 # A rule that serves the training data, and is not the one that was meant, is called a
 # **shortcut**. Without its control, the first edit would have looked like a proof that
@@ -774,9 +776,11 @@ print(f"six-grams: {right[6](front):.2f}")
 print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
 
 # %% [markdown]
-# Little more than chance. Two things have changed: four words are there, and all others
-# stand four positions further on. So we change one at a time. (We take reviews of at
-# most 21 words. Without new positions, the four words get 21 to 24, behind the review.)
+# The six-grams do not notice; the encoder is little better than chance. Two things have
+# changed: four words are there, and all others stand four positions further on. So we
+# change one at a time, on reviews of at most 21 words, which stand at positions 0 to
+# 20. First: all words four positions on, with nothing in front. Then: four words in
+# front, at the free positions 21 to 24, and all others at their old ones.
 
 # %%
 from course_lib.experiments.asked import accuracy_at
@@ -792,8 +796,8 @@ pairs = fitted(ordered_pairs, splits[0])  # which word stands before which other
 print(f"ordered pairs of words:  {pairs(front):.2f}")
 
 # %% [markdown]
-# It is the positions. And not those of all words: here are the ten encoders again, and
-# in the last two rows only some words are moved.
+# So the positions do it, and not those of all words: here are the ten encoders again,
+# and in the last two rows only some words are moved.
 
 # %%
 rows = {"four words in front": "words in front",
@@ -807,7 +811,8 @@ plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 # %% [markdown]
 # X and *although* are enough for the whole fall; the other words hardly matter. So the
 # encoders tell X from Y, and an *although* in front from one in the middle, by
-# **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20.
+# **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20,
+# counted from 0.
 # Four positions on, X stands at 7 to 12, where Y used to be. N-grams and ordered pairs
 # of words know no positions.
 #
@@ -881,10 +886,10 @@ of_ten = {name: [row[f"probe {key}"] for row in asked] for name, key in rows.ite
 plots.show(draw.seeds(of_ten, "accuracy of the probe", chance=True), "twins-probes")
 
 # %% [markdown]
-# Nine of ten write *brilliant, and it counts* into the word itself, so that even a
-# maximum over words can tell twins apart. The tenth, at 0.81, is the one that reads
-# *but* as well. A probe shows what *can be read* from a vector, and not that the model
-# uses it. For that you need an intervention.
+# In nine of ten it can be read almost perfectly from the word itself whether it counts.
+# The tenth, at 0.81, is the one that reads *but* as well. A probe shows what *can be
+# read* from a vector, and not that the model uses it. For that you need an
+# intervention.
 
 # %% tags=["claim"]
 # The proof
@@ -901,7 +906,8 @@ claim("training adds something with each of ten seeds",
 # A well-known model of this kind reads film reviews: F. Chollet, *Deep Learning with
 # Python*, second edition, section 11.4. One encoder layer, no positions, a maximum, and
 # 5.7 million parameters. We trained it on 10,000 short film reviews of up to 40 words
-# each, 58 % of them good, with three seeds, for 10 of the recipe's 20 epochs.
+# each, 58 % of them good, with three seeds, each with another split, for 10 of the
+# recipe's 20 epochs.
 #
 # Its rival is **TF-IDF** of lesson 01 with logistic regression: counts of single words,
 # where rare words weigh more. No order, no attention, some seconds of training.
@@ -933,8 +939,8 @@ for name in dict.fromkeys(row["model"] for row in film):
 # The recipe is at its best after one or two epochs. After ten it knows its training
 # texts by heart, and is about two points worse on the test: **here** your loop pays.
 # Counting single words does as well, and with pairs of words about a point better,
-# which is within chance for 1,752 reviews. (The recipe was made for 25,000 *long*
-# reviews. We have not tried these.)
+# which is within chance: on the 1,752 test reviews a standard error is about a point.
+# (The recipe was made for 25,000 *long* reviews. We have not tried these.)
 
 # %% tags=["claim"]
 # The proof
@@ -963,9 +969,9 @@ claim("it is within three percentage points of TF-IDF of words", all(
 # | **optimizer** | RMSprop, rate 0.001 | the same |
 # | **epochs** | 10, the best one kept (the book: 20) | 6, the best one kept |
 #
-# Ours differs from the book's in more than the epochs: it hides padding in the
-# attention and in the pooling, which the book's first model does not, and it chooses by
-# validation accuracy instead of validation loss.
+# The recipe as trained here differs from the book's in more than the epochs: it hides
+# padding in the attention and in the pooling, which the book's first model does not,
+# and it chooses by validation accuracy instead of validation loss.
 #
 # One logit $z$ with binary cross-entropy is two logits $(0, z)$ with cross-entropy. In
 # Keras each head may have any width, here 256; so both together are 512 wide, and $W_o$
@@ -1156,5 +1162,5 @@ if vectors:
 # 2014](https://arxiv.org/abs/1408.5882). Residual stream: [Elhage et al.
 # 2021](https://transformer-circuits.pub/2021/framework/index.html).
 #
-# **Next.** The encoder reads. Lesson 11 builds the half that writes, and sends Jane to
-# Africa in September.
+# **Next.** The encoder reads. Lesson 11 builds the half that writes, and translates a
+# sentence.

@@ -16,7 +16,7 @@ from course_lib.staff.lesson_text import LESSONS, lesson_stems, read_lesson
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
-LONG = ("03", "06", "08", "10", "11", "12", "13", "14")  # they train for half a minute and more, and print nothing that hangs on it
+LONG = ("03", "06", "08", "10", "11", "12", "13", "14")  # they train for long, and need no result of it to go on
 HURRY = """
 import course_lib
 import torch
