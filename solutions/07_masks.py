@@ -81,20 +81,21 @@ def learn_the_die(attention, mask, seed, T=6, D=16, batch=32, steps=120):
     hits = (logits.argmax(-1) == following).float()  # (1000, T)
     return torch.stack([hits.mean(0), losses.detach().mean(0)])
 
-# %% [markdown]
-# **Predict:** how often is it right at each of the six places? An honest guesser is right once in six, on average.
-# And is its loss at the last place 1.79?
 
 # %%
 looks = []  # the weights of every call: (batch, T, T)
 
 
 def watched(query, key, value, mask):
-    """Attention without any mask that keeps its weights."""
+    """Attention that hides nothing and keeps its weights."""
     looks.append(torch.softmax(query @ key.transpose(1, 2) / query.shape[-1] ** 0.5, -1))
     return looks[-1] @ value
 
+# %% [markdown]
+# **Predict:** how often is it right at each of the six places? An honest guesser is right once in six, on average.
+# And is its loss at the last place 1.79?
 
+# %%
 seen = torch.stack([learn_the_die(watched, None, seed) for seed in range(3)])  # (3, 2, T)
 weight_on_the_next_place = looks[-1].diagonal(1, 1, 2).mean().item()  # on the new rows
 it_knows_five_rolls_in_advance = seen[:, 0, :5].min().item() > 0.95
@@ -604,6 +605,7 @@ def zeros_afterwards(query, key, value, mask):
     return torch.softmax(query @ key.transpose(1, 2) / query.shape[-1] ** 0.5, -1) * mask @ value
 
 
+# %%
 square = torch.ones(6, 6, dtype=torch.bool)
 guessers = {"your mask": (attend, causal(6)), "one place too far": (attend, square.tril(1)),
             "zeros afterwards": (zeros_afterwards, causal(6)), "next roll hidden": (attend, ~square.triu(1).tril(1))}
@@ -883,8 +885,7 @@ assert floats_are_added
 print("function:", [round(f, 2) for f in factors[0].tolist()], " module:", [round(f, 2) for f in factors[1].tolist()])
 
 # %% [markdown]
-# By e, in both: the exponential turns a sum into a product. Next, the last column of the table. **Predict:** the module
-# gets a mask that hides nobody, and the hint that it is causal. Which of the two wins?
+# By e, in both: the exponential turns a sum into a product. Next, the last column of the table.
 
 # %%
 def refuses(call, **masks):
@@ -899,15 +900,20 @@ def refuses(call, **masks):
 the_function_makes_its_own_mask = torch.equal(by_function(None, is_causal=True) > 0, causal(3))
 the_function_takes_one_or_the_other = refuses(by_function, mask=causal(3), is_causal=True)
 the_module_wants_the_mask_as_well = refuses(by_module, is_causal=True)
+assert the_function_makes_its_own_mask
+assert the_function_takes_one_or_the_other
+assert the_module_wants_the_mask_as_well
+(by_function(None, is_causal=True) > 0).int()
+
+# %% [markdown]
+# **Predict:** the module gets a mask that hides nobody, and the hint that it is causal. Which of the two wins?
+
+# %%
 hinted = {"attn_mask": torch.zeros(3, 3, dtype=torch.bool), "is_causal": True}  # hides nobody, and a wrong hint
 hint_won = [not torch.allclose(module(three, three, three, need_weights=wanted, **hinted)[0],
                                module(three, three, three)[0]) for wanted in (False, True)]
 the_hint_wins_where_no_weights_are_wanted = hint_won == [True, False]
-assert the_function_makes_its_own_mask
-assert the_function_takes_one_or_the_other
-assert the_module_wants_the_mask_as_well
 assert the_hint_wins_where_no_weights_are_wanted
-print("the function's own mask:", (by_function(None, is_causal=True) > 0).int().tolist())
 print("a wrong hint wins without weights, with weights:", hint_won)
 
 # %% [markdown]
