@@ -674,7 +674,7 @@ print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 # last n − 1 tokens. Long contexts are precise and mostly unseen. Short ones are vague and well known. How far should a
 # context be trusted?
 #
-# **Interpolated Kneser–Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
+# **Interpolated Kneser-Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
 #
 # 1. From every count it takes a **discount**: one for counts of 1, another for counts of 2, another for larger ones.
 #    What a context's counts have given away goes to the context that is one token shorter:
@@ -683,7 +683,7 @@ print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 #    always after the same word, is no good guess after another one.
 #
 # **Predict** for our nine words, after a word that was never seen, such as *fish*: "dog" came twice and "cat" once.
-# Which one does Kneser–Ney find likelier?
+# Which one does Kneser-Ney find likelier?
 
 # %% tags=["given"]
 from course_lib.experiments.language import counted
