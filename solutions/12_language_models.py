@@ -13,8 +13,6 @@
 # - read the stack of blocks from outside, layer by layer.
 
 # %%
-from collections import Counter
-
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -38,6 +36,8 @@ torch.set_num_threads(1)
 # word? What would you say is its probability after "the"?
 
 # %%
+from collections import Counter
+
 words = "the cat saw the dog and the dog ran".split()
 after_the = [second for first, second in zip(words, words[1:], strict=False) if first == "the"]
 dog_comes_two_times_in_three = after_the.count("dog") / len(after_the) == 2 / 3
