@@ -928,8 +928,8 @@ predict(
         "about 950 or more": True,
         "about 100": "A tenth of the mean is a score about 1.8 below 0. How many of "
         "1,000 lie below that, at a standard deviation of 1?",
-        "fewer than 10": "That is the scores as drawn: there the largest leads the next, "
-        "typically by about twenty, and each unit is a factor of 2.7.",
+        "fewer than 10": "That is the scores as drawn: there the largest leads the "
+        "next, typically by about twenty, and each unit is a factor of 2.7.",
     },
     concept="C035",
 )
@@ -976,8 +976,9 @@ plots.show(draw.over_rates(swept, title="width {}"), "rates")
 
 # %% tags=["claim"]
 # The proof
-chosen_rates = {(d, version): at_best["squared error", "gradient descent", d, version][0]
-                ["rate"] for d in (16, 64, 256) for version in ("version 2", small_start)}
+chosen_rates = {
+    (d, version): at_best["squared error", "gradient descent", d, version][0]["rate"]
+    for d in (16, 64, 256) for version in ("version 2", small_start)}
 claim("with gradient descent version 2 has one best rate at all widths",
       len({chosen_rates[d, "version 2"] for d in (16, 64, 256)}) == 1)
 claim("with a small W the best rate is d times smaller",
