@@ -303,7 +303,7 @@ predict(
 
 # %%
 ten = torch.randn(10, generator=torch.Generator().manual_seed(4))
-ten = ten / ten.std()  # standard deviation 1
+ten = ten / ten.std(correction=0)  # standard deviation 1
 instruments.show("softmax-and-scale", "instrument-softmax-and-scale",
                  scores=ten, widths=False)
 
@@ -317,7 +317,7 @@ instruments.show("softmax-and-scale", "instrument-softmax-and-scale",
 
 # %%
 draws = torch.randn(1000, 10, generator=torch.Generator().manual_seed(5))
-draws = draws / draws.std(-1, keepdim=True)  # (draws, scores)
+draws = draws / draws.std(-1, correction=0, keepdim=True)  # (draws, scores)
 largest = {by: softmax(by * draws).amax(-1) for by in (0.1, 1.0, 10.0, 100.0)}
 {by: f"{weights.median():.3f}" for by, weights in largest.items()}
 
@@ -936,7 +936,7 @@ predict(
 
 # %%
 wide = 100 * torch.randn(1000, generator=torch.Generator().manual_seed(0))
-scaled = wide / wide.std()
+scaled = wide / wide.std(correction=0)
 plots.show(draw.two_spreads(wide, scaled, softmax), "std-100")
 
 # %%

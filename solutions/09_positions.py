@@ -774,6 +774,8 @@ from course_lib.experiments.stored import stored
 rows = stored("09-beyond")  # five seeds each, measured in bins of eight places
 right = {"sinusoids": shares(rows, "sinusoids"), "learned": shares(rows, "learned")}
 plots.show(draw.beyond({"": right}), "echo")
+{name: f"{share[:, 3].mean():.2f} right at 24 to 31, {share[:, 5:].mean():.2f} from 40 on"
+ for name, share in right.items()}
 
 # %% [markdown]
 # The learned rows from 24 on are noise: that had to fail. But sinusoids fail as well: a
@@ -807,7 +809,7 @@ predict(
 
 # %%
 by_hand = echo.in_bins(echo.share_right(echo.with_weights_by_hand(96)))[None]
-plots.show(draw.beyond({
+panels = {
     "1. the network": {"sinusoids, two layers": shares(rows, "sinusoids", layers=2),
                        "no positions, two layers": shares(rows, "none", layers=2),
                        "one layer, weights by hand": by_hand},
@@ -817,7 +819,10 @@ plots.show(draw.beyond({
                                "learned, the last 24": shares(rows, "learned", 24)},
     "all rows met": {"sinusoids": shares(rows, "sinusoids", farthest=72),
                      "base 4": shares(rows, "base 4", farthest=72)},
-}, trained={"all rows met": 96}), "echo-controls")
+}
+plots.show(draw.beyond(panels, trained={"all rows met": 96}), "echo-controls")
+{f"{panel}: {name}": f"{share[:, 3:].mean():.2f}"  # right at places 24 to 95
+ for panel, lines in panels.items() for name, share in lines.items()}
 
 # %% [markdown]
 # None of the three is enough by itself.
