@@ -10,6 +10,9 @@ from course_lib.predictions.question import QuestionError
 COLOURS = {True: "#2e7d32", False: "#b3541e"}
 BAR = "border-left:4px solid {colour};padding:6px 12px;margin:4px 0"
 INK = "#5b5b66"
+# Without this a long answer ends in dots on a narrow page.
+LONG_ANSWERS = ("<style>.course-answer.jupyter-button {white-space: normal; height: auto; min-height: 28px; "
+                "line-height: 1.4; padding: 4px 10px; text-align: left}</style>")
 
 
 def escape(text):
@@ -75,7 +78,7 @@ def show_buttons(of, answered):
             said.value = f'<span role="alert">{escape(str(error))}</span>'
 
     said = ipywidgets.HTML()
-    asks = ipywidgets.HTML(f"<strong>{escape(of.text)}</strong>")
+    asks = ipywidgets.HTML(f"<strong>{escape(of.text)}</strong>{LONG_ANSWERS}")
     row = _number_field(ipywidgets, take) if of.wants_a_number else _choices(ipywidgets, of, take)
     box = ipywidgets.VBox([asks, row, said], layout={"border_left": f"4px solid {INK}", "padding": "6px 12px"})
     place = display(box, display_id=True)
@@ -86,6 +89,7 @@ def _choices(ipywidgets, of, take):
     buttons = []
     for answer in of.answers:
         button = ipywidgets.Button(description=answer, tooltip=answer, layout={"width": "auto"})
+        button.add_class("course-answer")
         button.on_click(lambda pressed: take(pressed.description))
         buttons.append(button)
     return ipywidgets.Box(buttons, layout={"flex_flow": "row wrap"})
