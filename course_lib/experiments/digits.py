@@ -149,13 +149,13 @@ def without(what, seed):
 PLANS = {
     "13-few": Plan(
         about="accuracy on digits after training on few pictures, whole or with scrambled pixels, and on the training",
-        minutes=6, points=[point for view, models in (("whole", ["CNN", "plain network", "ViT", "ViT, all patches"]),
+        minutes=4, points=[point for view, models in (("whole", ["CNN", "plain network", "ViT", "ViT, all patches"]),
                                                       ("scrambled", ["CNN", "ViT, all patches"]))
                            for point in grid(model=models, view=[view], pictures=[100, 300, 1347], seed=range(5))],
         measure=few, near={"right": Near(0.04)}, quick=dict(model="CNN", view="whole", pictures=100, seed=0)),
     "13-without": Plan(
         about="accuracy of a ViT on digits after 20 epochs, when one thing was taken away",
-        minutes=3, measure=without, near={"right": Near(0.03)}, quick=dict(what="learning of positions", seed=0),
+        minutes=2, measure=without, near={"right": Near(0.03)}, quick=dict(what="learning of positions", seed=0),
         points=grid(what=["nothing", "learning of positions", "positions", "augmentation"], seed=range(3))),
     "13-readings": Plan(
         about="accuracy of a ViT on digits after 5 epochs, by the token that its head reads",
