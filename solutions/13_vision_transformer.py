@@ -675,7 +675,7 @@ def first(n, seed):
 # %% [markdown]
 # Nothing is moved here: augmentation would bring in by hand what we want to measure. Both networks get the same
 # pictures, batches and optimizer: 80, 40 or 15 epochs. Each was trained five times, with other splits, pictures and
-# first weights; the results are stored. The first two of them here once more.
+# first weights; the results are stored. The first training of each with 100 pictures runs here once more.
 
 # %%
 right, known = {}, []
@@ -1284,11 +1284,11 @@ else:
 # - Each place has a row; on digits random rows do nearly as well as learned ones. A class token in front gathers the
 #   answer; a corner patch, or the mean, does as well.
 # - What follows is the encoder, unchanged. It reads our digits well, and the SVM does so without augmentation.
-# - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures ours was far behind a CNN,
-#   but nearness was not the cause: a head that reads all patches was enough. Nearness was worth two points later on.
+# - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures ours was far behind, but
+#   not for lack of nearness: a head that reads all patches was enough. With more, nearness was worth two points.
 # - On patches that are scrambled in the same way everywhere, training a ViT is the very same training.
-# - An attention map is a claim about a model. Test it: leave out what it says does not matter. And test the test: here a
-#   map that is the same for all pictures did nearly as well.
+# - An attention map is a claim about a model. Test it: leave out what it says does not matter. And compare it with a
+#   map that is the same for all pictures: here that one did nearly as well.
 # - A query may come from words and the keys from a picture. The place is found without being told.
 #
 # **Think about it.** Your ViT has learned one row for each of 16 places. What would you do with `pos`, to use the same
