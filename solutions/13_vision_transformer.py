@@ -1285,7 +1285,7 @@ else:
 #   answer; a corner patch, or the mean, does as well.
 # - What follows is the encoder, unchanged. It reads our digits well, and the SVM does so without augmentation.
 # - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures ours was far behind, but
-#   not for lack of nearness: a head that reads all patches was enough. With more, nearness was worth two points.
+#   not for lack of nearness: a head that reads all patches was enough. With more, nearness was worth nearly two points.
 # - On patches that are scrambled in the same way everywhere, training a ViT is the very same training.
 # - An attention map is a claim about a model. Test it: leave out what it says does not matter. And compare it with a
 #   map that is the same for all pictures: here that one did nearly as well.
