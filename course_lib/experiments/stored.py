@@ -25,7 +25,7 @@ MODULES = {
     "09-beyond": "echo", "09-rotary": "rotary",
     "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-windows": "gaps",
     "12-growing": "language",
-    "13-readings": "digits", "13-rivals": "digits",
+    "13-few": "digits", "13-readings": "digits", "13-rivals": "digits", "13-without": "digits",
     "14-transfer": "transfer",
     "15-copies": "copies", "15-lengths": "copies"}
 
