@@ -155,6 +155,13 @@ def exchanged(model, T=12, written=6, within=0):
             "place": ((now - place).abs() <= within)[apart].float().mean().item()}
 
 
+def with_repeats(T, repeats, words=6000):
+    """Random words of T letters, those of them with that many letters that were there before."""
+    ids = random_words(T, words, torch.Generator().manual_seed(5))[0]  # (words, T)
+    different = nn.functional.one_hot(ids, K).amax(1).sum(1)  # (words,)
+    return ids[T - different == repeats]
+
+
 class ToldNoStart(LooksBack):
     """The same as LooksBack, but the decoder starts from zeros, not from the last state."""
 
@@ -203,8 +210,10 @@ def measure_search(network, seed):
     first = random_words(16, 3000, torch.Generator().manual_seed(3))[0]  # (3000, 16)
     first_wrong = (write(model, first)[0][:, 0].argmax(-1) != first[:, -1]).float().mean().item()
     near = {f"{what}_within_1": share for what, share in exchanged(model, within=1).items()}
-    return {f"at_{T}": right[T] for T in right} | wrong | exchanged(model) | near | {
-        "first_wrong_16": first_wrong, "one_right": (off[:, 1:] == 1).float().mean().item(), "mirror": (off == 0).float().mean().item()}
+    five = {f"five_repeats_{T}": share_right(model, with_repeats(T, 5)) for T in (12, 16)}
+    return {f"at_{T}": right[T] for T in right} | wrong | exchanged(model) | near | five | {
+        "first_wrong_16": first_wrong, "one_right": (off[:, 1:] == 1).float().mean().item(),
+        "mirror": (off == 0).float().mean().item()}
 
 
 PLANS = {
