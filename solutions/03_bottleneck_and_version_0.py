@@ -229,7 +229,7 @@ assert the_run_of_today_agrees
 at_twelve
 
 # %% [markdown]
-# Both move it, five times the steps more than twice the width (no fair race: 5 against 2). The same 72 numbers that
+# Both move it, five times the steps more than twice the width (an unequal race: 5 against 2). The same 72 numbers that
 # carried hardly any word of 12 letters carry more than 8 in 10 after longer training. So they were not full: **what one
 # vector can carry depends on its width and on how long it has learned to pack.** At 18 letters, beyond the trained
 # range, nothing is left.
@@ -471,8 +471,7 @@ plots.show(figure, "Weights, 4 by 4, for the letters s, t, a, r. The large weigh
 # | p(y_i given y_1 … y_{i−1}, x) = g(y_{i−1}, s_i, **c_i**) | probabilities of word i | `step`, line `# g` |
 #
 # Compare with the bottleneck: **c has become c_i**. Our decoder still starts from the last state. (The paper calls the
-# two matrices W_a and U_a. Its vectors are columns, so the matrix stands on the left; ours are rows, with the matrix on
-# the right.)
+# two matrices W_a and U_a, and writes them on the left: its vectors are columns.)
 
 # %% [markdown]
 # ### Exercise 2: `bahdanau_context`
@@ -571,7 +570,6 @@ assert looking_back_holds_at_twelve
 assert half_the_width_beats_long_training
 assert today_agrees_again
 assert it_sinks_slowly_beyond
-print("most words without a mistake:", {T: looking[T] > 0.5 for T in (4, 8, 12)})
 
 # %% [markdown]
 # The steep fall is gone, with fewer numbers to train and half the training. With 36 numbers it sinks sooner. Yet at 12
@@ -760,12 +758,12 @@ assert with_as_many_repeats_longer_words_do_better
 # three words of four; about the rest the test says nothing. (The last two rows test our sinking curve again: with five
 # repeats each, words of 16 letters do better than words of 12.)
 #
-# The last state says where to begin. Without it the same search, one to the right, fails at 16 letters, and in three
-# words of four at the first letter already. **What it searches for *and* how it finds the start decide** how far it
-# gets. What to keep:
+# The last state says where to begin. Without it a network still looks one to the right, and rather at the letter than
+# at the place. But at 16 letters it fails, in three words of four at the first letter already. **What it searches for
+# *and* how it finds the start decide** how far it gets. What to keep:
 #
 # - **Soft search works:** nobody told the network where to look. It learned the mirror from right answers alone.
-# - **A weight says which state was read, not which word mattered.** A state knows its neighbours, too.
+# - **A weight says which state was read, not which word mattered.** A state knows its neighbours.
 # - **A picture that looks right** is no proof that a network has learned the rule.
 #
 # Bahdanau's encoder is a **bidirectional** RNN: it reads in *both* directions and joins the two states, so that h_j
@@ -780,7 +778,7 @@ assert with_as_many_repeats_longer_words_do_better
 # |---|---|---|
 # | **asks** | the state before the step, s_{i−1} | the state after it, s_i |
 # | **similarity** | v · tanh(W_d s + W_e h) | *dot*: s · h, *general*: s · W h, *concat*: v · tanh(W [s; h]) |
-# | **context goes** | into the next state and output | through a tanh layer into output and next step (*input feeding*) |
+# | **context goes** | into the next state and output | through tanh into output and next step (*input feeding*) |
 #
 # [s; h] is s and h, one below the other. **Predict:** three of these four scores are different. Which two are the
 # same?
