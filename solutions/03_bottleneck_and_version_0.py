@@ -69,7 +69,7 @@ for T in (4, 400):
     two[1, 0] = 1
     vectors = model.read(two)[1]  # (B, H)
     change[T] = (vectors[1] - vectors[0]).abs().max().item()
-    print(f"{T} letters: {vectors.shape[1]} numbers, changed by {change[T]:.0e} at most")
+    print(f"{T} letters: {vectors.shape[1]} numbers, changed by {change[T]:.2f} at most")
 the_first_of_400_letters_leaves_no_trace = change[4] > 0.05 and change[400] < 1e-5
 assert the_first_of_400_letters_leaves_no_trace
 
@@ -263,7 +263,7 @@ over_12_steps_orthogonal_keeps_more = left[kinds[1]][:, 11].min() > 0.25 > 0.02 
 assert little_is_left_of_the_first_three
 assert the_last_two_keep_most
 assert over_12_steps_orthogonal_keeps_more
-{kind: {steps: f"{each[:, steps - 1].median():.0e}" for steps in (1, 12, 50)} for kind, each in left.items()}
+{kind: {steps: f"{each[:, steps - 1].median():.2g}" for steps in (1, 12, 50)} for kind, each in left.items()}
 
 # %% [markdown]
 # Over 50 steps an open gate keeps the gradient, and so does a fixed share without a gate. Over 12, the orthogonal cell
