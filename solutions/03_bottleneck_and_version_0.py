@@ -268,8 +268,8 @@ assert over_12_steps_orthogonal_keeps_more
 # %% [markdown]
 # Over 50 steps an open gate keeps the gradient, and so does a fixed share without a gate. Over 12, the orthogonal cell
 # keeps a good quarter, and torch's GRU a hundredth or less. What a gate adds: it depends on the letter and the state,
-# and it is trained. Our GRU (2014) has two gates and a candidate, the LSTM (1997; its third gate, *forget*, came in
-# 2000) three and a candidate, each with matrices of its own: three and four times the numbers of a plain cell.
+# and it is trained. Our GRU (2014) has two gates and a candidate, the LSTM (1997; its third gate, *forget*, is from
+# Gers et al. 2000) three and a candidate, each with its own matrices: three and four times the numbers of a plain cell.
 #
 # Does the cell move the cliff? `03-cells` has one vector of 72 numbers after 1,200 steps with two other cells, three
 # seeds each. **Predict** their shares at 9 and 12 letters: plain orthogonal cells, and GRUs that begin with open gates.
@@ -280,17 +280,17 @@ at = {T: {name: sorted(round(each[T], 2) for each in curves) for name, curves in
 gru, orthogonal, open_at_first = at[9].values()
 orthogonal_does_as_well_at_nine = orthogonal[1] > gru[1] - 0.05  # the medians
 open_at_first_learns_less = max(open_at_first) < min(gru)
-none_moves_the_cliff = max(map(max, at[12].values())) < 0.1
+none_moves_the_cliff = all(max(at[12][name]) <= min(at[12]["GRU, as torch starts it"]) for name in list(rivals)[1:])
 assert orthogonal_does_as_well_at_nine
 assert open_at_first_learns_less
 assert none_moves_the_cliff
 at
 
 # %% [markdown]
-# Over our 12 letters and in these 1,200 steps, no cell moves the cliff outward. The plain orthogonal one, with a third
-# of the cell's numbers, does as well as the GRU at 9 letters; gates that begin open learn less. And with gates or
-# without, a new state needs the old one: letter 12 waits for letter 11. **An open gate keeps a gradient alive. The
-# bottleneck stays:** all still ends in one vector of fixed length.
+# In these 1,200 steps neither of the two writes more words of 12 letters. The plain orthogonal cell, with a third of
+# the numbers, does as well as the GRU at 9; gates that begin open learn less. And with gates or without, a new state
+# needs the old one: letter 12 waits for letter 11. **An open gate keeps a gradient alive. The bottleneck stays:** all
+# still ends in one vector of fixed length.
 #
 # ## The other way out: look back
 #
