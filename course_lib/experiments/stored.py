@@ -18,7 +18,7 @@ from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
 MODULES = {
-    "03-cliff": "backwards", "03-search": "backwards",
+    "03-cells": "backwards", "03-cliff": "backwards", "03-search": "backwards",
     "04-scaling": "scaling", "04-scorers": "scorers", "04-scorers-early": "scorers",
     "06-heads": "heads",
     "08-scales": "wires",
