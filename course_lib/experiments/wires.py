@@ -1,4 +1,4 @@
-"""Lesson 08: eight layers of attention, wired in five ways, at five scales of the weights; the width of a hidden layer."""
+"""Lesson 08: eight layers of attention, wired in five ways, at five scales; the width of a hidden layer."""
 
 import math
 
