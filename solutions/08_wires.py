@@ -1112,7 +1112,7 @@ class PreNorm(nn.Module):
 
 # %%
 class JustAdd(nn.Module):
-    """The road alone; d_model is for show."""
+    """The road alone."""
 
     def __init__(self, d_model):
         super().__init__()
@@ -1195,9 +1195,9 @@ assert no_larger_gradient_near_the_output
 # later. In our small stack we do not see the large gradients near the output. The 2017 paper warms up for 4,000 steps
 # (section 5.3) and does not say why.
 #
-# And with PyTorch's small weights, ten blocks that only add learn at 0.003 without any of this: here it is the norm
-# that makes the deep stack break. It pays where weights or inputs are too large, as you see next. This course stays
-# with the paper's post-norm. Where a later lesson takes pre-norm, it says so.
+# With PyTorch's small weights, ten blocks that only add learn at 0.003 without any of this: here it is the norm after
+# each sum that makes the deep stack break. A norm pays where weights or inputs are too large, as you see next. This
+# course stays with the paper's post-norm. Where a later lesson takes pre-norm, it says so.
 #
 # Eight layers with skips learned little with Xavier's weights. **Predict:** does the norm mend that? Does a smaller W_o
 # at the start, divided by 4? (The same layers, without feed-forward, each at its best learning rate again.)
@@ -1232,12 +1232,9 @@ assert small_weights_need_no_norm
 # So it is said, and Ba and colleagues found it in recurrent networks. Take two blocks. The paper multiplies its
 # embeddings by √d_model (section 3.4). That suits embeddings that begin at 1/√d_model; PyTorch's begin at size 1
 # (lesson 09). We take these as they are, and then √32 times as large, as if the formula had been copied alone.
-# **Predict** both: add & norm, just add, and
-# just add with a single norm, right above the embeddings.
+# **Predict** both for add & norm, for just add, and for just add above a single norm, right over the embeddings.
 
 # %%
-
-
 def one_norm():
     return [nn.LayerNorm(D), *just_add(2)()]
 
@@ -1258,7 +1255,7 @@ assert one_norm_does_best
 # %% [markdown]
 # **Verdict: it depends on what comes in.** Where all sizes happen to be right, two small blocks learn as fast without.
 # Where the words are too large, one norm right above the embeddings repairs it completely, better than a norm after
-# every sum: the first attention of a post-norm stack still sees the large words.
+# every sum. In a post-norm stack the large words pass one attention before they meet a norm.
 
 # %% [markdown] name="missing-piece"
 # ## Which piece is missing?
