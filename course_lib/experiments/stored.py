@@ -21,7 +21,7 @@ MODULES = {
     "03-cells": "backwards", "03-cliff": "backwards", "03-search": "backwards",
     "04-scaling": "scaling", "04-scorers": "scorers", "04-scorers-early": "scorers",
     "06-heads": "heads",
-    "08-scales": "wires",
+    "08-scales": "wires", "08-width": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
     "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-windows": "gaps",
     "12-growing": "language",

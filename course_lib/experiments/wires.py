@@ -1,4 +1,6 @@
-"""Lesson 08: eight layers of attention, wired in four ways, with weights that begin smaller or larger."""
+"""Lesson 08: eight layers of attention, wired in five ways, at five scales; the width of a hidden layer."""
+
+import math
 
 import torch
 import torch.nn.functional as F
@@ -6,6 +8,7 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.layers import FeedForward
 from course_lib.training import fit
 
 D, DEPTH = 32, 8
@@ -21,6 +24,8 @@ class Layer(nn.Module):
         with torch.no_grad():
             for weight in (p for p in self.attention.parameters() if p.dim() > 1):
                 weight *= scale
+            if wire == "skip, W_o / 4":
+                self.attention.W_o.weight /= 4
 
     def forward(self, x):
         seen = self.norm(x) if self.wire == "pre-norm" else x
@@ -40,7 +45,7 @@ def loss_of(model, ids, twin):
     return F.cross_entropy(model(ids).flatten(0, 1), twin.flatten())
 
 
-def train(wire, scale, rate, seed, steps=100):
+def train(wire, scale, rate, seed, steps):
     """Train a finder of twins with Adam; its share of right answers on 1,000 new sentences."""
     torch.manual_seed(seed)
     layers = [Layer(wire, scale) for _ in range(DEPTH)]
@@ -53,8 +58,42 @@ def train(wire, scale, rate, seed, steps=100):
         return {"right": (model(ids).argmax(-1) == twin).float().mean().item()}
 
 
-PLANS = {"08-scales": Plan(
-    about="right answers of eight layers of attention: four wirings, five scales of the first weights, three rates",
-    minutes=3, points=grid(wire=["plain", "skip", "post-norm", "pre-norm"], scale=[0.25, 0.5, 1.0, XAVIER, 3.0],
-                           rate=[0.001, 0.002, 0.005], seed=range(3)), measure=train,
-    near={"right": Near(0.1)}, quick=dict(wire="skip", scale=1.0, rate=0.002, seed=0))}
+def products(x):
+    """Each number times its neighbour."""
+    return x * x.roll(1, dims=-1)
+
+
+def distances(x):
+    """|x| at mean 0 and variance 1, as the products have."""
+    return (x.abs() - (2 / math.pi) ** 0.5) / (1 - 2 / math.pi) ** 0.5
+
+
+TASKS = {"products": products, "|x|": distances}
+
+
+def learn(task, times, steps, seed):
+    """Train a network with a hidden layer times as wide, at a rate that falls to nothing; its error on new numbers."""
+    torch.manual_seed(seed)
+    model, wanted = FeedForward(8, 8 * times), TASKS[task]
+    batches = [(x, wanted(x)) for x in torch.randn(steps, 128, 8, generator=torch.Generator().manual_seed(seed))]
+    adam = torch.optim.Adam(model.parameters(), 1e-2, fused=True)
+    falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
+    fit(model, lambda model, x, y: F.mse_loss(model(x), y), batches, adam, falling, seed=seed)
+    new = torch.randn(10_000, 8, generator=torch.Generator().manual_seed(99))
+    with torch.no_grad():
+        return {"error": F.mse_loss(model(new), wanted(new)).item()}
+
+
+WIRES = ["plain", "skip", "skip, W_o / 4", "post-norm", "pre-norm"]
+PLANS = {
+    "08-scales": Plan(
+        about="right answers of eight layers of attention: five wirings, five scales of the first weights, three rates",
+        minutes=4, points=grid(wire=WIRES, scale=[0.25, 0.5, 1.0, XAVIER, 3.0], rate=[0.001, 0.002, 0.005],
+                               seed=range(3), steps=[100])
+        + grid(wire=["skip", "post-norm", "pre-norm"], scale=[XAVIER], rate=[0.001], seed=range(3), steps=[1000]),
+        measure=train, near={"right": Near(0.1)},
+        quick=dict(wire="skip", scale=1.0, rate=0.002, seed=0, steps=100)),
+    "08-width": Plan(
+        about="errors of a feed-forward network over the width of its hidden layer, after few steps and after many",
+        minutes=1, points=grid(task=list(TASKS), times=[2, 4, 8, 16], steps=[300, 3000], seed=range(3)), measure=learn,
+        near={"error": Near(0.05, 1.5)}, quick=dict(task="products", times=4, steps=300, seed=0))}
