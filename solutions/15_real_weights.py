@@ -7,7 +7,7 @@
 #
 # - read a file of trained weights, and load it into layers that you wrote;
 # - tell a model that is right from one that only runs;
-# - search texts by meaning, and say when counting words does as well;
+# - search texts by meaning, and test it against counting words;
 # - find out by measurement what a head of a real model looks at;
 # - write the four parts in which decoders of today differ from 2017, and let a real language model run on yours.
 
@@ -136,9 +136,10 @@ minilm.NAMES
 # | switch | ReLU | **GELU** |
 # | eps in the norm | 0.00001 | **0.000000000001** |
 # | positions | sinusoids | **a learned table** of 512 rows |
+# | first or second text | nothing | **a learned vector**, added to each token; here always that of a first text |
 # | after the embedding | nothing | **a layer norm** |
 #
-# The last two stand outside the layer. The first two are a matter of two lines.
+# The last three stand outside the layer. The first two are a matter of two lines.
 #
 # What is a GELU? ReLU lets a number z through, or not. GELU lets **a share** of z through: the probability that a
 # normal random number is smaller than z. By hand: for z = 1 that probability is 0.841. **Predict** GELU(1) and
@@ -247,6 +248,14 @@ def norms_swapped(block):
 def usual_eps(block):
     block.norm1.eps = block.norm2.eps = 1e-5
 
+
+def everywhere(change):
+    """A copy of the model, changed in every layer."""
+    broken = deepcopy(model)
+    for block in broken.layers:
+        change(block)
+    return broken
+
 # %% [markdown]
 # Six changes, each for every layer of the model.
 
@@ -259,12 +268,7 @@ list(mistakes)
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the largest difference to the reference, with each of the six mistakes"):
-    gaps = {"no mistake": gap(model)}
-    for name, change in mistakes.items():
-        broken = deepcopy(model)
-        for block in broken.layers:
-            change(block)
-        gaps[name] = gap(broken)
+    gaps = {"no mistake": gap(model)} | {name: gap(everywhere(change)) for name, change in mistakes.items()}
     every_mistake_shows = min(list(gaps.values())[1:]) > 3e-5 > gaps["no mistake"]
     exchanged_norms_are_the_loudest = gaps["the two norms exchanged"] == max(gaps.values()) > 5
     assert every_mistake_shows
@@ -418,7 +422,8 @@ if have(MINILM, "these cosines as two lines"):
 
 # %% [markdown]
 # In a batch of 128 places the careless vector has a cosine of about 0.6 to itself. *The kitten is lying on a rug* is
-# as near as that. And nothing crashes. Every search would just be a little worse, for short texts in long batches.
+# as near as that. And nothing crashes. In the search through this course below, about a quarter of the right answers
+# would be lost.
 
 # %% [markdown]
 # ## Searching
@@ -511,7 +516,26 @@ if have(MINILM, "a table of cosines, twelve sentences against twelve twins"):
                        "of their rows, between about 0.5 and 0.75; most others lie below 0.3.")
 
 # %% [markdown]
-# All twelve. *physician* and *doctor* are different words and neighbouring directions. That was not programmed. A model
+# All twelve. Is that a proof that the model is right? **Predict:** how many twins does it find with each of the six
+# mistakes of above?
+
+# %% tags=["nbval-ignore-output"]
+def twins_found(model):
+    """How many of the twelve sentences find their twin."""
+    left, right = (minilm.sentence_vectors(model, tokenizer, side, pool=pool) for side in (sentences, twins))
+    return sum(search(query, right, 1).item() == i for i, query in enumerate(left))
+
+
+if have(MINILM, "how many twins are found with each of the six mistakes"):
+    found_with = {name: twins_found(everywhere(change)) for name, change in mistakes.items()}
+    four_mistakes_go_unnoticed = list(found_with.values()).count(12) == 4
+    assert four_mistakes_go_unnoticed
+    print(found_with)
+
+# %% [markdown]
+# With four of the six it still finds all twelve. *It finds what it should* is no evidence either.
+#
+# *physician* and *doctor* are different words and neighbouring directions. That was not programmed. A model
 # that had read much text was trained further, on a billion pairs of texts that belong together
 # ([model card](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)). To go on with the training of a trained
 # model, for a new task and on new data, is called **fine-tuning**.
@@ -690,23 +714,29 @@ if have(MINILM, "for each of the four places, the head that looks there most"):
 # head**: that one looks at the token *after* an earlier copy, so that it can go on as the text went on before ([Olsson
 # et al. 2022](https://arxiv.org/abs/2209.11895)). We look for these in the second half.
 #
-# And `[CLS]` gets nearly half of all weight from layer 2 on. A softmax has to put its weights somewhere. One reading
-# is that a head which finds nothing to do parks them there.
-#
 # **A claim to test:** *"BERT's heads dump their attention on [SEP]"* ([Clark et al.
 # 2019](https://arxiv.org/abs/1906.04341) measured that on BERT itself). MiniLM is a BERT, too. **Predict** its weight
 # on `[SEP]`.
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the average weight on [SEP]"):
-    on_sep = torch.stack([weights[0, :, 1:-1, -1].mean() for ids in doubled
-                          for weights in attention_patterns(model, ids[None]).values()]).mean().item()
-    here_sep_gets_next_to_nothing = on_sep < 0.06
+    once = [torch.tensor(tokenizer.encode(text).ids) for text in sentences + twins]
+    on_marks = {}  # (layers, 2): on [CLS], on [SEP]
+    for times, several in {"once": once, "twice": doubled}.items():
+        layers = [[weights[0, :, 1:-1][..., [0, -1]].mean((0, 1)) for weights in
+                   attention_patterns(model, ids[None]).values()] for ids in several]
+        on_marks[times] = torch.stack([torch.stack(of_a_text) for of_a_text in layers]).mean(0)
+    here_sep_gets_next_to_nothing = max(table[:, 1].mean().item() for table in on_marks.values()) < 0.1
+    said_once_cls_gets_more_than_half = on_marks["once"][1:, 0].mean().item() > 0.5
     assert here_sep_gets_next_to_nothing
-    print(f"average weight on [SEP]: {on_sep:.2f}")
+    assert said_once_cls_gets_more_than_half
+    for times, table in on_marks.items():
+        print(f"said {times}: on [SEP] {table[:, 1].mean():.2f}, on [CLS] from layer 2 on {table[1:, 0].mean():.2f}")
 
 # %% [markdown]
-# **Verdict: not here.** Where unneeded weight goes is a habit of one training run, not a law. Three heads on a
+# **Verdict: not here.** MiniLM gives it to `[CLS]`: from layer 2 on nearly half of all weight, and more than half where
+# a sentence is said once. A softmax has to put its weights somewhere. One reading is that a head which finds nothing to
+# do parks them there. Another model, trained otherwise, parks them elsewhere. Why, this does not say. Three heads on a
 # sentence:
 
 # %% tags=["nbval-ignore-output"]
@@ -726,33 +756,54 @@ if have(MINILM, "three maps of attention weights on one sentence"):
 # Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o that
 # read it. But one number says little about *this* head unless we have the same number of the others. So we cut all 72,
 # one at a time. **Predict** the cosine between the vectors of our 24 sentences with and without a head. And if all 72
-# are cut at once?
+# are cut at once? A second question is asked of the same heads: eight pairs such as *The dog bites the man.* and *The
+# man bites the dog.* differ in nothing but word order. How much of the distance between the two is kept?
 
 # %% tags=["nbval-ignore-output"]
+WHO = ["dog bites man", "cat sees bird", "king kills knight", "teacher praises student", "boy follows girl",
+       "wolf hunts bear", "nurse helps doctor", "thief fears guard"]
+orders = [f"The {words[a]} {words[1]} the {words[b]}." for a, b in ((0, 2), (2, 0)) for words in map(str.split, WHO)]
+
+
 def without(heads):
-    """The sentence vectors of a model in which some heads are silent: pairs (layer, head), counted from 0."""
+    """The vectors of the 24 and the 16 sentences, where some heads are silent: pairs (layer, head), from 0."""
     silent = deepcopy(model)
     with torch.no_grad():
         for layer, head in heads:
             silent.layers[layer].self_attn.W_o.weight[:, 32 * head : 32 * head + 32] = 0
-    return minilm.sentence_vectors(silent, tokenizer, sentences + twins, pool=pool)  # (24, 384)
+    return minilm.sentence_vectors(silent, tokenizer, sentences + twins + orders, pool=pool)  # (40, 384)
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the cosine of the sentence vectors with and without a head, for each head and for all at once"):
     every_head = [(layer, head) for layer in range(6) for head in range(12)]
-    whole, headless = torch.cat([said, meant]), without(every_head)
-    stays = torch.tensor([(without([head]) * whole).sum(1).mean().item() for head in every_head]).view(6, 12)
-    without_all = (headless * whole).sum(1).mean().item()
+    whole, headless, cut_off = without([]), without(every_head), torch.stack([without([head]) for head in every_head])
+    stays = (cut_off[:, :24] * whole[:24]).sum(-1).mean(1).view(6, 12)
+    without_all = (headless * whole)[:24].sum(1).mean().item()
+    apart = (cut_off[:, 24:32] - cut_off[:, 32:]).norm(dim=-1) / (whole[24:32] - whole[32:]).norm(dim=-1)  # (72, 8)
+    order_kept = apart.mean(1).view(6, 12)
     no_single_head_is_missed_much = stays.min().item() > 0.94
-    the_clearest_heads_are_missed_no_more = min(stays[0, 2], stays[1, 8], stays[2, 9]).item() > stays.mean().item()
     all_together_are_missed = without_all < 0.7
+    for_word_order_the_two_neighbour_heads_are_missed_more = \
+        max(order_kept[0, 2], order_kept[1, 8]).item() < order_kept.mean().item() - 0.01
     assert no_single_head_is_missed_much
-    assert the_clearest_heads_are_missed_no_more
     assert all_together_are_missed
-    every_twin_is_found_all_the_same = \
-        [search(query, headless[12:], 1).item() for query in headless[:12]] == list(range(12))
+    assert for_word_order_the_two_neighbour_heads_are_missed_more
+    print(f"one head cut: {stays.min():.3f} or more; all 72 cut: {without_all:.2f}")
+    for layer, head in ((0, 2), (1, 8), (2, 9)):
+        print(f"layer {layer + 1}, head {head + 1}: cosine {stays[layer, head]:.4f} (average {stays.mean():.4f}), "
+              f"word order {order_kept[layer, head]:.3f} (average {order_kept.mean():.3f})")
+    print("RANKS", [(int((stays < stays[h]).sum()) + 1, int((order_kept < order_kept[h]).sum()) + 1) for h in ((0, 2), (1, 8), (2, 9))])
+
+# %% tags=["nbval-ignore-output"]
+if have(MINILM, "how many twins are found without any head, and by the mean of the bare words"):
+    bare = F.normalize(torch.stack([model.words.weight[ids[1:-1]].mean(0) for ids in once]), dim=1)
+    found_by = {way: sum(search(query, vectors[12:24], 1).item() == i for i, query in enumerate(vectors[:12]))
+                for way, vectors in {"without any head": headless, "table of words": bare.detach()}.items()}
+    every_twin_is_found_all_the_same = found_by["without any head"] == 12
+    the_bare_words_find_nearly_all = found_by["table of words"] >= 10
     assert every_twin_is_found_all_the_same
-    print(f"one head cut: {stays.min():.2f} or more; all 72 cut: {without_all:.2f}")
+    assert the_bare_words_find_nearly_all
+    print(found_by)
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "a dot for each of these 72 heads, by layer"):
@@ -765,11 +816,13 @@ if have(MINILM, "a dot for each of these 72 heads, by layer"):
                        "are black, in layers 1, 2 and 3, close to 1. In layer 6 they lie between 0.95 and 0.995.")
 
 # %% [markdown]
-# No single head is missed much, and the three with the clearest maps (black) no more than the average. Heads of the
-# last layer are missed most. Together they do matter: without any head the cosine falls to about 0.6.
+# No single head is missed much, and the three with the clearest maps (black) no more than others, **for sentences of
+# one meaning**. Heads of the last layer are missed most. Together they do matter: without any head the cosine falls to
+# about 0.6. But where only word order tells two sentences apart, the two heads that look at a neighbour are among the
+# more missed. Whether a head is important depends on what is asked (and zeros are one way to cut of several).
 #
-# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. No token then knows of any other.
-# So these twelve pairs can be found from single words, and finding them was no evidence for attention.
+# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. The mean of the bare table of words
+# finds eleven. So finding these pairs was no evidence for attention.
 
 # %% [markdown]
 # ## A decoder of today
@@ -962,13 +1015,17 @@ print(f"{exact.numel():,} scores; largest difference within a diagonal: {uneven(
 # many tokens for one full turn?
 
 # %%
-full_turn = {base: round(2 * math.pi * base ** (62 / 64)) for base in (10_000, 100_000)}
-no_text_of_8_192_tokens_sees_it_come_round = min(full_turn.values()) > 5 * 8192
-assert no_text_of_8_192_tokens_sees_it_come_round
-{base: f"{tokens:,} tokens" for base, tokens in full_turn.items()}
+slowest = F.one_hot(torch.tensor(62), 64).float().repeat(8192, 1)  # (T, d): at each place (1, 0) in the last pair
+turned_by = {base: torch.atan2(*rope(slowest, base)[-1, [63, 62]]).item() for base in (10_000, 100_000)}
+full_turn = {base: 2 * math.pi * 8191 / angle for base, angle in turned_by.items()}
+after_8_192_tokens_it_has_not_come_half_round = all(0 < angle < math.pi for angle in turned_by.values())
+assert after_8_192_tokens_it_has_not_come_half_round
+{base: f"{tokens:,.0f} tokens" for base, tokens in full_turn.items()}
 
 # %% [markdown]
-# The fast pairs tell neighbours apart, the slow ones tell near from far. A larger base makes room for longer texts.
+# One reading: the fast pairs tell neighbours apart, and the slow ones near from far. [Barbero et al.
+# 2024](https://arxiv.org/abs/2410.06205) looked into a real model, and found the slow ones used for content. A larger
+# base makes room for longer texts.
 #
 # And your `shift_matrix` of lesson 09? It turns (sin, cos), which is the other way round. So RoPE at place t is the
 # matrix for −t.
@@ -1065,15 +1122,17 @@ plots.show(figure, "The score over distances from 0 to 199. It begins at 1, fall
 steps = by_distance.diff()
 it_begins_at_its_largest = by_distance.argmax().item() == 0
 it_rises_again_and_again = (steps > 0).float().mean().item() > 0.3
-at_another_query_the_distance_may_help = (rope(ones) @ -rope(ones)[0]).argmin().item() == 0
+q, k = torch.randn(2, 300, 1, 64, generator=generator)
+nearest = (rope(q.expand(-1, 200, -1)) * k).sum(-1).argmax(1) == 0  # (300,): the key stands at place 0
+for_few_random_pairs_the_nearest_is_best = nearest.float().mean().item() < 0.1
 assert it_begins_at_its_largest
 assert it_rises_again_and_again
-assert at_another_query_the_distance_may_help
-f"it rises at {(steps > 0).float().mean():.2f} of the steps"
+assert for_few_random_pairs_the_nearest_is_best
+f"it rises at {(steps > 0).float().mean():.2f} of the steps; of 300 random pairs {nearest.sum()} are best at distance 0"
 
 # %% [markdown]
-# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And for a query
-# of minus ones the nearest token has the *lowest* score of all. A head decides for itself which distances it likes.
+# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And of 300 random
+# pairs of query and key, XXX have their largest score at distance 0. A head can learn which distances it likes.
 
 # %% [markdown]
 # ## SwiGLU: a gate
@@ -1122,9 +1181,7 @@ Gated = check(SwiGLU).verified
 # %%
 old = 2 * 576 * (4 * 576)
 hidden = old // (3 * 576)
-two_thirds_of_four_times = hidden == 1536 == 576 * 8 // 3
 the_same_number_of_weights = sum(w.numel() for w in Gated(576, hidden).parameters()) == old
-assert two_thirds_of_four_times
 assert the_same_number_of_weights
 hidden
 
@@ -1159,12 +1216,12 @@ said_product[:3], z_and_u[:3].prod(1)
 # SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers a token?
 
 # %%
-every_head_its_own = 30 * 9 * 64 * 2
-three_heads_for_all = 30 * 3 * 64 * 2
-a_third_is_left = (every_head_its_own, three_heads_for_all) == (34_560, 11_520)
-more_than_twice_the_model = every_head_its_own * 8192 > 2 * 135_000_000
-assert a_third_is_left
-assert more_than_twice_the_model
+from course_lib.llama import LlamaBlock
+
+blocks = [LlamaBlock(576, 9, G, 1536, 1e5, {"SwiGLU": Gated}) for G in (9, 3)]
+every_head_its_own, three_heads_for_all = (30 * (b.W_k.out_features + b.W_v.out_features) for b in blocks)
+real_layers_keep_what_paper_says = (every_head_its_own, three_heads_for_all) == (30 * 9 * 64 * 2, 30 * 3 * 64 * 2)
+assert real_layers_keep_what_paper_says
 [f"{numbers * 2 * 8192 / 1e6:.0f} MB for 8,192 tokens" for numbers in (every_head_its_own, three_heads_for_all)]
 
 # %% [markdown]
@@ -1251,8 +1308,10 @@ parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": groupe
 
 # %% [markdown]
 # Three models of two blocks, 32 wide. One has the four new parts. One is the same without RoPE: queries and keys stay
-# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. Each was trained five times,
-# with other first weights and other symbols; these results are stored (`course_lib/experiments/results/15-copies.tsv`).
+# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm, and with its own start: a
+# table of numbers of size one (ours: of size 32^−½), and another map at the end. Each was trained five times at a rate
+# of 0.003, with other first weights and other symbols; these results are stored
+# (`course_lib/experiments/results/15-copies.tsv`).
 # *Your* parts are trained now. **Predict** three bundles of curves.
 
 # %%
@@ -1267,7 +1326,7 @@ loss_of_yours = train(small, seed=0, steps=200)
 runs, at = stored("15-copies"), range(20, 201, 20)
 styles = {"your four parts": ("C0", "-"), "without RoPE": ("C1", ":"), "the parts of 2017": ("C2", "--")}
 figure, axis = plt.subplots(figsize=(7, 3.2))
-for run in runs:
+for run in [run for run in runs if run["model"] in styles]:
     color, style = styles[run["model"]]
     axis.plot(at, [run[f"loss at {step}"] for step in at], style, color=color, alpha=0.7,
               label=f"{run['model']}, five times" * (run["seed"] == 0) or None)
@@ -1279,22 +1338,28 @@ plots.show(figure, "Loss over 200 steps, five curves for each of three models. A
                    "parts of 2017 all five fall between steps 80 and 180. Without RoPE all five stay above 2.2.")
 
 # %%
-each = {name: [run for run in runs if run["model"] == name] for name in styles}
+each = {name: [run for run in runs if run["model"] == name] for name in dict.fromkeys(run["model"] for run in runs)}
 new, old = each["your four parts"], each["the parts of 2017"]
 your_parts_learn_to_copy_today = second_half(small, said_twice(200, 10, seed=999_999)).item() < 0.5
 all_ten_have_learned_it = max(run["loss at 200"] for run in new + old) < 0.1
 without_rope_none_has = min(run["loss at 200"] for run in each["without RoPE"]) > 2
-at_step_100_four_of_five_are_far_ahead = [a["loss at 100"] < b["loss at 100"] / 3
-                                          for a, b in zip(new, old, strict=True)].count(True) == 4
+at_the_other_table_four_parts_learn_nothing = min(run["loss at 200"] for run in each["four parts, table of 2017"]) > 2
+learned_at_100 = {name: sum(run["loss at 100"] < 1 for run in each[name]) for name in each}
+at_another_rate_2017_is_about_as_fast = learned_at_100["2017, rate 0.01"] >= learned_at_100["your four parts"]
 assert your_parts_learn_to_copy_today
 assert all_ten_have_learned_it
 assert without_rope_none_has
-assert at_step_100_four_of_five_are_far_ahead
+assert at_the_other_table_four_parts_learn_nothing
+assert at_another_rate_2017_is_about_as_fast
+{name: [round(run[f"loss at {step}"], 2) for run in each[name]] for name, step in
+ (("four parts, table of 2017", 200), ("2017, rate 0.01", 100))}
 
 # %% [markdown]
 # They work, and in 200 steps RoPE is needed: it is all that differs between the first model and the second. The model
-# with the parts of 2017 learns it, too. It was slower in four of five trainings, and as fast in the fifth. Which of the
-# differences makes it slower, this task does not say.
+# with the parts of 2017 learns it, too, and most often later. But each had the start and the rate that it was given.
+# Ten more stored trainings (above) change just one of these. With a table of numbers of size one, the four
+# parts stay above 2 in all five. With a rate of 0.01, the parts of 2017 are about as fast. So this race says nothing
+# about the parts of 2017 against those of today.
 #
 # RoPE knows distances only, whatever the place. **Predict:** so does the model copy *twelve* symbols as well as ten?
 
@@ -1316,23 +1381,30 @@ print("what stood ten before  ", longer[0, 3:-10].tolist())
 # are ten symbols, both rules give the same.
 #
 # Is that the reason? Then a model that is trained on rows of changing length, where no single distance fits, should do
-# better on twelve. **Predict:** trained on five to eleven symbols, how many of twelve?
+# better on twelve. **Predict:** trained on five to eleven symbols, how many of twelve? Of sixteen, and of three? And
+# does RoPE help with that?
 
 # %%
 lengths = stored("15-lengths")  # three trainings each, of 1,500 steps
-of_twelve = {trained: [run["of 12"] for run in lengths if run["trained"] == trained]
-             for trained in ("always ten", "five to eleven")}
-of_twelve
+right_of = {(trained, n): [round(run[f"of {n}"], 2) for run in lengths if run["trained"] == trained]
+            for trained in ("always ten", "five to eleven", "five to eleven, without RoPE") for n in (12, 16, 3)}
+right_of
 
 # %%
-trained_on_ten_none_copies_twelve = max(of_twelve["always ten"]) < 0.05
-trained_on_changing_lengths_all_copy_most = min(of_twelve["five to eleven"]) > 0.6
+trained_on_ten_none_copies_twelve = max(right_of["always ten", 12]) < 0.05
+trained_on_changing_lengths_all_copy_most = min(right_of["five to eleven", 12]) > 0.6
+farther_away_it_gets_worse = max(right_of["five to eleven", 16] + right_of["five to eleven", 3]) < 0.6
+without_rope_twelve_goes_about_as_well = min(right_of["five to eleven, without RoPE", 12]) > 0.5
 assert trained_on_ten_none_copies_twelve
 assert trained_on_changing_lengths_all_copy_most
+assert farther_away_it_gets_worse
+assert without_rope_twelve_goes_about_as_well
 
 # %% [markdown]
-# About seven of ten are right, at a length that it never saw. So this model *can* hold a more general rule. Rows of
-# always ten symbols gave training no cause to find it. (Lesson 09 had the same with sinusoids.)
+# About seven of ten are right, at a length that it never saw. Rows of always ten symbols gave training no cause for
+# that. (Lesson 09 had the same with sinusoids.) But it holds near the trained lengths only: of sixteen about half are
+# right, and of three a quarter. And a model without RoPE does about as well on twelve, after 1,500 steps. Here RoPE
+# made it quick, not general.
 
 # %% [markdown]
 # ## The real one
@@ -1397,7 +1469,7 @@ if have(SMOLLM2, "the largest difference between the logits of the two layouts o
     print(f"largest difference between the two layouts: {difference:.0e}")
 
 # %% [markdown]
-# ## A right answer is no proof
+# ## One wrong part at a time
 #
 # " Paris" is convincing. Is it? Put one wrong part at a time into the model. **Predict** for which of these it still
 # says Paris:
@@ -1427,41 +1499,62 @@ list(wrong_parts)
 
 
 # %% tags=["nbval-ignore-output"]
-def bits_and_paris(wrong):
-    """With other parts in all blocks: bits per token of a text, and the probability of Paris."""
+TEXTS = ["The lighthouse keeper wrote a letter to his sister, who lived in the harbour town.",
+         "Water boils at a lower temperature on a high mountain, because the air presses on it with less force.",
+         "The committee will meet again on Thursday to discuss the budget, the new library and the state of the roads.",
+         "When the bell rang, the children put away their books, took their coats and ran out into the snow.",
+         "To make bread you need flour, water, salt and yeast, a warm place, and the patience to wait for an hour."]
+CAPITALS = dict(France="Paris", Italy="Rome", Germany="Berlin", Spain="Madrid", Japan="Tokyo", Russia="Moscow",
+                England="London", Egypt="Cairo", Greece="Athens", China="Beijing")
+
+
+def bits(ids):
+    """The loss of the model on a text: bits per token."""
+    return F.cross_entropy(writer(ids)[0, :-1], ids[0, 1:]).item() / math.log(2)
+
+
+@torch.no_grad()
+def tried(wrong):
+    """With other parts in all blocks: bits per token of each text, p(Paris), and how many capitals come first."""
     for block in writer.blocks:
         block.parts.update(parts | wrong)
-    with torch.no_grad():
-        bits = F.cross_entropy(writer(ids)[0, :-1], ids[0, 1:]).item() / math.log(2)
-    return bits, next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item()
+    first = [next_token(f"The capital of {land} is").argmax().item() == speaker.encode(f" {city}").ids[0]
+             for land, city in CAPITALS.items()]
+    paris = next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item()
+    return [bits(torch.tensor([speaker.encode(text).ids])) for text in TEXTS], paris, sum(first)
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "for each wrong part, the probability of Paris and the bits per token"):
-    seen = {name: bits_and_paris(wrong) for name, wrong in wrong_parts.items()}
+if have(SMOLLM2, "for each wrong part, the probability of Paris, and how many of ten capitals come first"):
+    seen = {name: tried(wrong) for name, wrong in wrong_parts.items()}
     for block in writer.blocks:
         block.parts.update(parts)
-    for name, (bits, paris) in seen.items():
-        print(f"{name:16} p(Paris) = {paris:.2f}   {bits:5.2f} bits a token")
+    for name, (_, paris, first) in seen.items():
+        print(f"{name:16} p(Paris) = {paris:.2f}   {first} of 10 capitals")
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "the bits per token that each wrong part costs"):
-    right_bits, right_paris = seen["nothing wrong"]
+if have(SMOLLM2, "the bits per token that each wrong part costs, on five texts"):
+    right_bits, right_paris, _ = seen["nothing wrong"]
+    lost = {name: [b - a for a, b in zip(right_bits, each_text, strict=True)] for name, (each_text, *_) in seen.items()}
     layer_norm_says_it_even_more_firmly = seen["layer norm"][1] > right_paris
     two_wrong_parts_still_say_paris = min(seen[name][1] for name in ("layer norm", "halves as pairs")) > 0.6
-    wrong_pairs_cost_as_much_as_no_rope = seen["halves as pairs"][0] > seen["no RoPE"][0] - 0.1 > right_bits + 0.2
-    places_from_1_change_nothing = abs(seen["places from 1"][0] - right_bits) < 1e-3
+    without_rope_most_capitals_are_named = seen["no RoPE"][2] > 5
+    both_cost_on_every_text = min(lost["halves as pairs"] + lost["no RoPE"]) > 0.3
+    places_from_1_change_nothing = max(map(abs, lost["places from 1"])) < 1e-3
     heads_in_turn_are_the_end = seen["heads in turn"][1] < 0.01
     assert layer_norm_says_it_even_more_firmly
     assert two_wrong_parts_still_say_paris
-    assert wrong_pairs_cost_as_much_as_no_rope
+    assert without_rope_most_capitals_are_named
+    assert both_cost_on_every_text
     assert places_from_1_change_nothing
     assert heads_in_turn_are_the_end
-    print("bits lost:", {name: f"{bits - right_bits:.2f}" for name, (bits, _) in seen.items()})
+    for name, texts in lost.items():
+        print(f"{name:16} bits lost: {[round(b, 2) for b in texts]}")
 
 # %% [markdown]
 # Layer norm still says Paris, even more firmly. So does RoPE in the layout that does not fit these rows, over five
-# words. But on a text of 17 tokens it loses half a bit per token, as much as no RoPE at all. Counting from 1 changes
-# **nothing**, since only distances count: a model does not mind it. Only the heads in turn fail at once.
+# words. Even without RoPE most of ten capitals come first. But on five texts of XXXT tokens the layout costs XXXH bits a
+# token, and no RoPE XXXN. Counting from 1 changes **nothing**, since only distances count: a model does not mind it.
+# Only the heads in turn fail at once.
 #
 # One pretty answer is an anecdote. Compare all logits with a reference, on texts that are long enough.
 
@@ -1469,7 +1562,7 @@ if have(SMOLLM2, "the bits per token that each wrong part costs"):
 # ## It writes
 #
 # Greedily, one token at a time, always the most probable one. This model is a fine-tuned one: after two trillion tokens
-# of text it was trained on talks. Marks say who speaks.
+# of text it was trained on conversations. Marks say who speaks.
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -1523,8 +1616,19 @@ def looks_at(ids):
     use(grouped)
     return torch.stack(kept)
 
+
+@torch.no_grad()
+def silenced(block, head, ask):
+    """What `ask()` says while one head is silent: its 64 columns of W_o are zero. Block and head count from 0."""
+    columns = writer.blocks[block].W_o.weight[:, 64 * head : 64 * head + 64]
+    kept_columns = columns.clone()
+    columns.zero_()
+    said = ask()
+    columns.copy_(kept_columns)
+    return said
+
 # %% [markdown]
-# A small trick: with the unit matrix as values, the result of attention *is* its weights.
+# A small trick: with the unit matrix as values, the result of attention *is* its weights. (`silenced` is for later.)
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "the shape of all its attention weights"):
@@ -1581,27 +1685,48 @@ if have(SMOLLM2, "for three rows of tokens, the head that looks most at the toke
 
 # %% [markdown]
 # Head 7 of block 19 gives about 0.9 of its weight to that one place, in three rows of tokens that mean nothing. What
-# the small model did not find in rows of ten, training on real text brought about.
+# the small model did not find in rows of ten, training on real text brought about. Is it missed? Cut it, and an
+# ordinary head of the same block. **Predict** the loss on the second half.
+
+# %% tags=["nbval-ignore-output"]
+if have(SMOLLM2, "the loss on the second half with no head cut, with this one cut, and with another one"):
+    def loss_of_copies():
+        return second_half(writer, row).item()
+
+    with torch.no_grad():
+        losses = {"no head": loss_of_copies(), "head 7": silenced(18, 6, loss_of_copies),
+                  "head 1": silenced(18, 0, loss_of_copies)}
+    this_head_is_missed = losses["head 7"] > losses["head 1"] + 1
+    assert this_head_is_missed
+    print({name: f"{loss:.2f}" for name, loss in losses.items()})
 
 # %% [markdown]
 # ## When does it know?
 #
 # The logit lens of lesson 12: behind every block, ask the last norm and the table what would come next. **Predict:**
-# behind which of the 30 blocks does " Paris" come first?
+# behind which of the 30 blocks does " Paris" come first? And from where on does its place among 49,152 tokens rise?
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "what the lens reads behind every fourth block, and behind the last four"):
+if have(SMOLLM2, "what the lens reads behind some blocks, the rank of Paris, and Paris without head 5 of block 24"):
     x, lens = writer.embed(torch.tensor([speaker.encode("The capital of France is").ids])), []
     with torch.no_grad():
         for block in writer.blocks:
             x = block(x)  # (1, T, 576)
             lens.append((norm(x[0, -1], writer.norm) @ writer.embed.weight.T).softmax(-1))
     paris = [p[speaker.encode(" Paris").ids[0]].item() for p in lens]
-    before_the_last_blocks_nothing_says_paris = max(paris[:26]) < 0.01
+    ranks = [(p > p[speaker.encode(" Paris").ids[0]]).sum().item() + 1 for p in lens]
+    without_it = silenced(23, 4, lambda: next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item())
+    as_a_probability_it_comes_late = max(paris[:26]) < 0.01
     the_last_block_decides = paris[28] < 0.2 and paris[29] > 0.7
-    assert before_the_last_blocks_nothing_says_paris
+    as_a_rank_it_jumps_in_block_24 = ranks[23] < ranks[22] / 4
+    the_head_that_fetched_france_is_missed = without_it < paris[29] / 3
+    assert as_a_probability_it_comes_late
     assert the_last_block_decides
+    assert as_a_rank_it_jumps_in_block_24
+    assert the_head_that_fetched_france_is_missed
     print([repr(speaker.decode([p.argmax().item()])) for p in lens[::4] + lens[-4:]])
+    print("rank of ' Paris' behind blocks 22 to 30:", ranks[21:])
+    print(f"p(Paris) without head 5 of block 24: {without_it:.2f}")
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
@@ -1612,10 +1737,12 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
                        "after 29 and 0.77 after the last one.")
 
 # %% [markdown]
-# In the last block. That does **not** mean that it is found there. Up to then the vector speaks a language of its
-# own, in which the last map cannot read. A head fetched France in block 24, when the lens still saw nothing.
+# As a probability it comes with the last block. As a rank it comes earlier: 2,079th after block 23, 396th after block
+# 24, 7th after block 28. The first jump is made by the head that fetched France: cut it, and p(Paris) falls from 0.77
+# to 0.14.
 #
-# The lens shows when something can be *read off*. When it is *known* is another question.
+# The lens shows when something can be *read off*. When it is *known* is another question, and one number of the lens
+# does not answer it.
 
 # %% [markdown]
 # ## Summary
@@ -1623,7 +1750,8 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
 # - A file of weights is names, shapes and numbers. Somebody has to know which name is which part.
 # - Loading proves nothing, and neither does a right answer. Agreement with a reference, to rounding, does.
 # - Pool over real tokens. Compare directions. Meaning finds what shares no word; counted words find what has a name.
-# - What a head does is measured over many texts. A clear map does not make a head important.
+# - What a head does is measured over many texts. Whether it is missed depends on what is asked:
+#   cut it, and ask more than one thing.
 # - RMSNorm forgets size only. RoPE turns queries and keys, so that a score knows the distance alone; its layout has to
 #   fit the rows of the file. SwiGLU can multiply. Grouped queries make the cache smaller.
 # - All of it is still what you built: queries, keys, values, a mask, a sum with weights that sum to one.
