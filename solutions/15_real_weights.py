@@ -422,7 +422,7 @@ if have(MINILM, "these cosines as two lines"):
 
 # %% [markdown]
 # In a batch of 128 places the careless vector has a cosine of about 0.6 to itself. *The kitten is lying on a rug* is
-# as near as that. And nothing crashes. In the search through this course below, about a quarter of the right answers
+# as near as that. And nothing crashes. In the search through this course below, about a fifth of the right answers
 # would be lost.
 
 # %% [markdown]
@@ -701,9 +701,9 @@ if have(MINILM, "the second largest weight on the token before"):
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "for each of the four places, the head that looks there most"):
     head_10_of_layer_3_finds_copies = copied[2, 9].item() > 0.4 and copied.flatten().sort().values[-2].item() < 0.35
-    from_layer_2_on_cls_gets_nearly_half = 0.4 < cls[1:].mean().item() < 0.6
+    from_layer_2_on_cls_gets_about_half = 0.4 < cls[1:].mean().item() < 0.6
     assert head_10_of_layer_3_finds_copies
-    assert from_layer_2_on_cls_gets_nearly_half
+    assert from_layer_2_on_cls_gets_about_half
     for name, table in zip(NAMES, looks, strict=True):
         layer, head = divmod(table.argmax().item(), 12)
         print(f"most weight on {name}: layer {layer + 1}, head {head + 1}, {table.max():.2f}")
@@ -734,8 +734,8 @@ if have(MINILM, "the average weight on [SEP]"):
         print(f"said {times}: on [SEP] {table[:, 1].mean():.2f}, on [CLS] from layer 2 on {table[1:, 0].mean():.2f}")
 
 # %% [markdown]
-# **Verdict: not here.** MiniLM gives it to `[CLS]`: from layer 2 on nearly half of all weight, and more than half where
-# a sentence is said once. A softmax has to put its weights somewhere. One reading is that a head which finds nothing to
+# **Verdict: not here.** MiniLM gives it to `[CLS]`: from layer 2 on about half of all weight (0.58 where a
+# sentence is said once). A softmax has to put its weights somewhere. One reading is that a head which finds nothing to
 # do parks them there. Another model, trained otherwise, parks them elsewhere. Why, this does not say. Three heads on a
 # sentence:
 
@@ -756,48 +756,35 @@ if have(MINILM, "three maps of attention weights on one sentence"):
 # Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o that
 # read it. But one number says little about *this* head unless we have the same number of the others. So we cut all 72,
 # one at a time. **Predict** the cosine between the vectors of our 24 sentences with and without a head. And if all 72
-# are cut at once? A second question is asked of the same heads: eight pairs such as *The dog bites the man.* and *The
-# man bites the dog.* differ in nothing but word order. How much of the distance between the two is kept?
+# are cut at once?
 
 # %% tags=["nbval-ignore-output"]
-WHO = ["dog bites man", "cat sees bird", "king kills knight", "teacher praises student", "boy follows girl",
-       "wolf hunts bear", "nurse helps doctor", "thief fears guard"]
-orders = [f"The {words[a]} {words[1]} the {words[b]}." for a, b in ((0, 2), (2, 0)) for words in map(str.split, WHO)]
-
-
 def without(heads):
-    """The vectors of the 24 and the 16 sentences, where some heads are silent: pairs (layer, head), from 0."""
+    """The sentence vectors of a model in which some heads are silent: pairs (layer, head), counted from 0."""
     silent = deepcopy(model)
     with torch.no_grad():
         for layer, head in heads:
             silent.layers[layer].self_attn.W_o.weight[:, 32 * head : 32 * head + 32] = 0
-    return minilm.sentence_vectors(silent, tokenizer, sentences + twins + orders, pool=pool)  # (40, 384)
+    return minilm.sentence_vectors(silent, tokenizer, sentences + twins, pool=pool)  # (24, 384)
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the cosine of the sentence vectors with and without a head, for each head and for all at once"):
     every_head = [(layer, head) for layer in range(6) for head in range(12)]
-    whole, headless, cut_off = without([]), without(every_head), torch.stack([without([head]) for head in every_head])
-    stays = (cut_off[:, :24] * whole[:24]).sum(-1).mean(1).view(6, 12)
-    without_all = (headless * whole)[:24].sum(1).mean().item()
-    apart = (cut_off[:, 24:32] - cut_off[:, 32:]).norm(dim=-1) / (whole[24:32] - whole[32:]).norm(dim=-1)  # (72, 8)
-    order_kept = apart.mean(1).view(6, 12)
+    whole, headless = torch.cat([said, meant]), without(every_head)
+    stays = torch.tensor([(without([head]) * whole).sum(1).mean().item() for head in every_head]).view(6, 12)
+    without_all = (headless * whole).sum(1).mean().item()
     no_single_head_is_missed_much = stays.min().item() > 0.94
+    the_clearest_heads_are_missed_no_more = min(stays[0, 2], stays[1, 8], stays[2, 9]).item() > stays.mean().item()
     all_together_are_missed = without_all < 0.7
-    for_word_order_the_two_neighbour_heads_are_missed_more = \
-        max(order_kept[0, 2], order_kept[1, 8]).item() < order_kept.mean().item() - 0.01
     assert no_single_head_is_missed_much
+    assert the_clearest_heads_are_missed_no_more
     assert all_together_are_missed
-    assert for_word_order_the_two_neighbour_heads_are_missed_more
-    print(f"one head cut: {stays.min():.3f} or more; all 72 cut: {without_all:.2f}")
-    for layer, head in ((0, 2), (1, 8), (2, 9)):
-        print(f"layer {layer + 1}, head {head + 1}: cosine {stays[layer, head]:.4f} (average {stays.mean():.4f}), "
-              f"word order {order_kept[layer, head]:.3f} (average {order_kept.mean():.3f})")
-    print("RANKS", [(int((stays < stays[h]).sum()) + 1, int((order_kept < order_kept[h]).sum()) + 1) for h in ((0, 2), (1, 8), (2, 9))])
+    print(f"one head cut: {stays.min():.2f} or more; all 72 cut: {without_all:.2f}")
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "how many twins are found without any head, and by the mean of the bare words"):
     bare = F.normalize(torch.stack([model.words.weight[ids[1:-1]].mean(0) for ids in once]), dim=1)
-    found_by = {way: sum(search(query, vectors[12:24], 1).item() == i for i, query in enumerate(vectors[:12]))
+    found_by = {way: sum(search(query, vectors[12:], 1).item() == i for i, query in enumerate(vectors[:12]))
                 for way, vectors in {"without any head": headless, "table of words": bare.detach()}.items()}
     every_twin_is_found_all_the_same = found_by["without any head"] == 12
     the_bare_words_find_nearly_all = found_by["table of words"] >= 10
@@ -816,10 +803,10 @@ if have(MINILM, "a dot for each of these 72 heads, by layer"):
                        "are black, in layers 1, 2 and 3, close to 1. In layer 6 they lie between 0.95 and 0.995.")
 
 # %% [markdown]
-# No single head is missed much, and the three with the clearest maps (black) no more than others, **for sentences of
-# one meaning**. Heads of the last layer are missed most. Together they do matter: without any head the cosine falls to
-# about 0.6. But where only word order tells two sentences apart, the two heads that look at a neighbour are among the
-# more missed. Whether a head is important depends on what is asked (and zeros are one way to cut of several).
+# No single head is missed much, and the three with the clearest maps (black) no more than the average. Heads of the
+# last layer are missed most. Together they do matter: without any head the cosine falls to about 0.6. This holds for
+# these sentences, this measure and this way to cut, by zeros. Another question may miss other heads: in the second half
+# of this lesson two heads with clear maps are missed at once.
 #
 # One more thing came out. Even with all 72 heads cut, each sentence finds its twin. The mean of the bare table of words
 # finds eleven. So finding these pairs was no evidence for attention.
@@ -1132,7 +1119,7 @@ f"it rises at {(steps > 0).float().mean():.2f} of the steps; of 300 random pairs
 
 # %% [markdown]
 # **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And of 300 random
-# pairs of query and key, XXX have their largest score at distance 0. A head can learn which distances it likes.
+# pairs of query and key, 4 have their largest score at distance 0. A head can learn which distances it likes.
 
 # %% [markdown]
 # ## SwiGLU: a gate
@@ -1552,9 +1539,9 @@ if have(SMOLLM2, "the bits per token that each wrong part costs, on five texts")
 
 # %% [markdown]
 # Layer norm still says Paris, even more firmly. So does RoPE in the layout that does not fit these rows, over five
-# words. Even without RoPE most of ten capitals come first. But on five texts of XXXT tokens the layout costs XXXH bits a
-# token, and no RoPE XXXN. Counting from 1 changes **nothing**, since only distances count: a model does not mind it.
-# Only the heads in turn fail at once.
+# words. Even without RoPE 8 of ten capitals come first; the right parts get 9. But on five texts of 17 to 26 tokens the
+# layout costs 0.4 to 0.7 bits a token, and no RoPE 0.5 to 2.3. Counting from 1 changes **nothing**, since only
+# distances count: a model does not mind it. Only the heads in turn fail at once.
 #
 # One pretty answer is an anecdote. Compare all logits with a reference, on texts that are long enough.
 
@@ -1616,19 +1603,8 @@ def looks_at(ids):
     use(grouped)
     return torch.stack(kept)
 
-
-@torch.no_grad()
-def silenced(block, head, ask):
-    """What `ask()` says while one head is silent: its 64 columns of W_o are zero. Block and head count from 0."""
-    columns = writer.blocks[block].W_o.weight[:, 64 * head : 64 * head + 64]
-    kept_columns = columns.clone()
-    columns.zero_()
-    said = ask()
-    columns.copy_(kept_columns)
-    return said
-
 # %% [markdown]
-# A small trick: with the unit matrix as values, the result of attention *is* its weights. (`silenced` is for later.)
+# A small trick: with the unit matrix as values, the result of attention *is* its weights.
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "the shape of all its attention weights"):
@@ -1689,6 +1665,16 @@ if have(SMOLLM2, "for three rows of tokens, the head that looks most at the toke
 # ordinary head of the same block. **Predict** the loss on the second half.
 
 # %% tags=["nbval-ignore-output"]
+@torch.no_grad()
+def silenced(block, head, ask):
+    """What `ask()` says while one head is silent: its 64 columns of W_o are zero. Block and head count from 0."""
+    columns = writer.blocks[block].W_o.weight[:, 64 * head : 64 * head + 64]
+    kept_columns = columns.clone()
+    columns.zero_()
+    said = ask()
+    columns.copy_(kept_columns)
+    return said
+
 if have(SMOLLM2, "the loss on the second half with no head cut, with this one cut, and with another one"):
     def loss_of_copies():
         return second_half(writer, row).item()
@@ -1699,6 +1685,9 @@ if have(SMOLLM2, "the loss on the second half with no head cut, with this one cu
     this_head_is_missed = losses["head 7"] > losses["head 1"] + 1
     assert this_head_is_missed
     print({name: f"{loss:.2f}" for name, loss in losses.items()})
+
+# %% [markdown]
+# It is: the loss goes from 2.5 to 4.4. The other head changes next to nothing.
 
 # %% [markdown]
 # ## When does it know?
@@ -1738,8 +1727,7 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
 
 # %% [markdown]
 # As a probability it comes with the last block. As a rank it comes earlier: 2,079th after block 23, 396th after block
-# 24, 7th after block 28. The first jump is made by the head that fetched France: cut it, and p(Paris) falls from 0.77
-# to 0.14.
+# 24, 7th after block 28. The head that fetched France is in block 24: cut it, and p(Paris) falls from 0.77 to 0.14.
 #
 # The lens shows when something can be *read off*. When it is *known* is another question, and one number of the lens
 # does not answer it.
