@@ -4,6 +4,7 @@ import torch
 
 from course_lib import attention
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import equivariant, invariant
 
 
 def by_loop(weights, x):
@@ -13,16 +14,6 @@ def by_loop(weights, x):
 
 def example(weights, x):
     return torch.tensor(weights), torch.tensor(x)
-
-
-def is_linear(output, generator):
-    weights, x = make(generator, 4, 3)
-    return torch.allclose(output(2 * weights, x), 2 * output(weights, x), atol=1e-4)
-
-
-def order_is_free(output, generator):
-    weights, x = make(generator, 4, 3)
-    return torch.allclose(output(weights.flip(0), x.flip(0)), output(weights, x), atol=1e-4)
 
 
 def make(generator, N, D):
@@ -44,8 +35,10 @@ EXERCISES = (
         square_size=(5, 3),
         make=make,
         properties=(
-            ("Doubling the weights does not double the result.", is_linear),
-            ("Vectors and weights together in reverse order change the result.", order_is_free),
+            ("Doubling the weights does not double the result.",
+             equivariant(make, (4, 3), lambda weights, x: (2 * weights, x), lambda out: 2 * out)),
+            ("Vectors and weights together in reverse order change the result.",
+             invariant(make, (4, 3), lambda weights, x: (weights.flip(0), x.flip(0)))),
         ),
     ),
 )

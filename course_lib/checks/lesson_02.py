@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from course_lib import attention
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import a_constant_stays, equivariant, stays_in_range
 
 
 def torch_attention(x):
@@ -14,22 +15,6 @@ def torch_attention(x):
 
 def make(generator, T, D):
     return (torch.randn(T, D, generator=generator),)
-
-
-def rows_sum_to_one(output, generator):
-    x = torch.cat([make(generator, 5, 3)[0], torch.ones(5, 1)], 1)
-    return torch.allclose(output(x)[:, -1], torch.ones(5), atol=1e-4)
-
-
-def permuting_inputs_permutes_outputs(output, generator):
-    x, order = make(generator, 5, 3)[0], torch.tensor([2, 0, 4, 1, 3])
-    return torch.allclose(output(x[order]), output(x)[order], atol=1e-4)
-
-
-def stays_within_the_inputs(output, generator):
-    x = make(generator, 5, 3)[0]
-    out = output(x)
-    return bool((out <= x.amax(0) + 1e-4).all() and (out >= x.amin(0) - 1e-4).all())
 
 
 EXERCISES = (
@@ -52,9 +37,10 @@ EXERCISES = (
             (torch.tensor([[1.0, 0.0], [100.0, 0.0], [0.0, 2.0]]),),  # a short vector beside a long one
         ),
         properties=(
-            ("A feature that is 1 in every token does not stay 1.", rows_sum_to_one),
-            ("Permuting the tokens does not just permute the outputs.", permuting_inputs_permutes_outputs),
-            ("An output lies outside the range of the inputs.", stays_within_the_inputs),
+            ("A feature that is 1 in every token does not stay 1.", a_constant_stays(make, (5, 3), inputs=0)),
+            ("Permuting the tokens does not just permute the outputs.",
+             equivariant(make, (5, 3), lambda x: (x[[2, 0, 4, 1, 3]],), lambda out: out[[2, 0, 4, 1, 3]])),
+            ("An output lies outside the range of the inputs.", stays_in_range(make, (5, 3), inputs=0)),
         ),
     ),
 )

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from course_lib import attention
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import a_constant_stays, always, invariant, sensitive, stays_in_range
 
 
 def by_loop(query, inputs, W_q, W_x, v):
@@ -18,27 +19,6 @@ def make(generator, N, D_q, D_x, D_a):
     shapes = (D_q,), (N, D_x), (D_q, D_a), (D_x, D_a), (D_a,)
     query, inputs, W_q, W_x, v = (torch.randn(shape, generator=generator) for shape in shapes)
     return query, inputs, W_q / D_q**0.5, W_x / D_x**0.5, 2 * v
-
-
-def weights_sum_to_one(output, generator):
-    query, inputs, W_q, W_x, v = make(generator, 5, 2, 3, 4)
-    return abs(output(query, torch.cat([inputs[:, :2], torch.ones(5, 1)], 1), W_q, W_x, v)[-1] - 1) < 1e-4
-
-
-def order_is_free(output, generator):
-    query, inputs, *weights = make(generator, 5, 2, 3, 4)
-    return torch.allclose(output(query, inputs.flip(0), *weights), output(query, inputs, *weights), atol=1e-4)
-
-
-def stays_within_the_inputs(output, generator):
-    query, inputs, *weights = make(generator, 5, 2, 3, 4)
-    out = output(query, inputs, *weights)
-    return bool((out <= inputs.amax(0) + 1e-4).all() and (out >= inputs.amin(0) - 1e-4).all())
-
-
-def depends_on_the_query(output, generator):
-    query, inputs, *weights = make(generator, 5, 2, 3, 4)
-    return not torch.allclose(output(query, inputs, *weights), output(-query, inputs, *weights), atol=1e-4)
 
 
 # ---- the same in a batch, with padding, and with the weights returned ----
@@ -64,22 +44,6 @@ def make_batch(generator, B, T, H_d, H_e, A):
     s, h, W_d, W_e, v = (torch.randn(shape, generator=generator) for shape in shapes)
     lengths = torch.arange(T, T - B, -1).clamp_min(1)
     return s, h, W_d / H_d**0.5, W_e / H_e**0.5, 2 * v, torch.arange(T) < lengths[:, None]
-
-
-def weights_of_a_sentence_sum_to_one(output, generator):
-    _, weights = output(*make_batch(generator, 3, 5, 2, 4, 6))
-    return torch.allclose(weights.sum(1), torch.ones(3), atol=1e-4)
-
-
-def padding_weighs_nothing(output, generator):
-    *args, mask = make_batch(generator, 3, 5, 2, 4, 6)
-    return bool((output(*args, mask)[1][~mask].abs() < 1e-6).all())
-
-
-def the_context_is_the_weighted_sum(output, generator):
-    _, states, *_ = args = make_batch(generator, 3, 5, 2, 4, 6)
-    context, weights = output(*args)
-    return torch.allclose(context, (weights[..., None] * states).sum(1), atol=1e-4)
 
 
 def a_batch_is_its_sentences(output, generator):
@@ -119,10 +83,13 @@ EXERCISES = (
         extremes=tuple((torch.tensor([0.0, 20.0]), torch.tensor([[40.0, 0.0], [0.0, 30.0], [-40.0, 2.0]]), *SATURATING,
                         torch.tensor([0.5, high, 0.5])) for high in (600.0, -600.0)),
         properties=(
-            ("A feature that is 1 in every input does not stay 1.", weights_sum_to_one),
-            ("The order of the inputs changes the result.", order_is_free),
-            ("The result lies outside the range of the inputs.", stays_within_the_inputs),
-            ("The result does not depend on the query.", depends_on_the_query),
+            ("A feature that is 1 in every input does not stay 1.",
+             a_constant_stays(make, (5, 2, 3, 4), inputs=1)),
+            ("The order of the inputs changes the result.",
+             invariant(make, (5, 2, 3, 4), lambda query, inputs, *weights: (query, inputs.flip(0), *weights))),
+            ("The result lies outside the range of the inputs.", stays_in_range(make, (5, 2, 3, 4), inputs=1)),
+            ("The result does not depend on the query.",
+             sensitive(make, (5, 2, 3, 4), lambda query, *others: (-query, *others))),
         ),
     ),
     Exercise(
@@ -155,10 +122,13 @@ EXERCISES = (
         ),
         calls=other_masks,
         properties=(
-            ("The weights of a sentence do not sum to one.", weights_of_a_sentence_sum_to_one),
-            ("Padding gets a weight.", padding_weighs_nothing, "src_mask"),
+            ("The weights of a sentence do not sum to one.",
+             always(make_batch, (3, 5, 2, 4, 6), lambda out, *args: (out[1].sum(1) - 1).abs().max() < 1e-4)),
+            ("Padding gets a weight.",
+             always(make_batch, (3, 5, 2, 4, 6), lambda out, *args: out[1][~args[-1]].abs().max() < 1e-6), "src_mask"),
             ("The context is not the sum of the encoder states, each times its weight.",
-             the_context_is_the_weighted_sum),
+             always(make_batch, (3, 5, 2, 4, 6),
+                    lambda out, s, h, *others: torch.allclose(out[0], (out[1][..., None] * h).sum(1), atol=1e-4))),
             ("A sentence alone and the same sentence in a batch give different results.", a_batch_is_its_sentences),
         ),
     ),

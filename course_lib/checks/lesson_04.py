@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from course_lib import attention, black_box_tests
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import a_constant_stays, always, invariant, rows_are_apart, sensitive, stays_in_range
 from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
 
 # --- softmax ----------------------------------------------------------------------------------------------------
@@ -26,27 +27,6 @@ def some_minus_infinity(generator):
     scores, = make_scores(generator, 3, 5)
     scores[0, 1] = scores[2, 0] = scores[2, 3] = -INF
     return [Call((scores,), "gradients where some scores are -inf", gradients=True)]
-
-
-def rows_sum_to_one(output, generator):
-    scores, = make_scores(generator, 4, 5)
-    return torch.allclose(output(scores).sum(-1), torch.ones(4), atol=1e-4)
-
-
-def a_constant_changes_nothing(output, generator):
-    scores, = make_scores(generator, 4, 5)
-    return torch.allclose(output(scores + 3), output(scores), atol=1e-4)
-
-
-def rows_are_apart(output, generator):
-    scores, = make_scores(generator, 4, 5)
-    other = torch.cat([scores[:1], 2 * scores[1:] + 1])
-    return torch.allclose(output(scores)[0], output(other)[0], atol=1e-4)
-
-
-def more_score_more_weight(output, generator):
-    scores, = make_scores(generator, 4, 5)
-    return torch.equal(output(scores).argsort(-1), scores.argsort(-1))
 
 
 SOFTMAX = Exercise(
@@ -73,10 +53,13 @@ SOFTMAX = Exercise(
     ),
     calls=some_minus_infinity,
     properties=(
-        ("A row does not sum to one.", rows_sum_to_one),
-        ("A row of scores changes the weights of another row.", rows_are_apart),
-        ("The same number added to all scores changes the weights.", a_constant_changes_nothing),
-        ("A larger score does not get a larger weight.", more_score_more_weight),
+        ("A row does not sum to one.",
+         always(make_scores, (4, 5), lambda out, scores: (out.sum(-1) - 1).abs().max() < 1e-4)),
+        ("A row of scores changes the weights of another row.", rows_are_apart(make_scores, (4, 5))),
+        ("The same number added to all scores changes the weights.",
+         invariant(make_scores, (4, 5), lambda scores: (scores + 3,))),
+        ("A larger score does not get a larger weight.",
+         always(make_scores, (4, 5), lambda out, scores: torch.equal(out.argsort(-1), scores.argsort(-1)))),
     ),
 )
 
@@ -104,32 +87,13 @@ def example(query, inputs):
     return torch.tensor(query), torch.tensor(inputs)
 
 
-def weights_sum_to_one(output, generator):
-    query, inputs = make(generator, 5, 3)
-    return abs(output(query, torch.cat([inputs[:, :2], torch.ones(5, 1)], 1))[-1] - 1) < 1e-4
-
-
-def order_is_free(output, generator):
-    query, inputs = make(generator, 5, 3)
-    return torch.allclose(output(query, inputs.flip(0)), output(query, inputs), atol=1e-4)
-
-
-def stays_within_the_inputs(output, generator):
-    query, inputs = make(generator, 5, 3)
-    out = output(query, inputs)
-    return bool((out <= inputs.amax(0) + 1e-4).all() and (out >= inputs.amin(0) - 1e-4).all())
-
-
-def depends_on_the_query(output, generator):
-    query, inputs = make(generator, 5, 3)
-    return not torch.allclose(output(query, inputs), output(-query, inputs), atol=1e-4)
-
-
 PROPERTIES = (
-    ("A feature that is 1 in every input does not stay 1.", weights_sum_to_one),
-    ("The order of the inputs changes the result.", order_is_free),
-    ("The result lies outside the range of the inputs.", stays_within_the_inputs),
-    ("The result does not depend on the query.", depends_on_the_query),
+    ("A feature that is 1 in every input does not stay 1.", a_constant_stays(make, (5, 3), inputs=1)),
+    ("The order of the inputs changes the result.",
+     invariant(make, (5, 3), lambda query, inputs: (query, inputs.flip(0)))),
+    ("The result lies outside the range of the inputs.", stays_in_range(make, (5, 3), inputs=1)),
+    ("The result does not depend on the query.",
+     sensitive(make, (5, 3), lambda query, inputs: (-query, inputs))),
 )
 SHARED = dict(
     lesson="04",

@@ -7,6 +7,7 @@ from course_lib import attention
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import random_mask
 from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.laws import batch_is_its_rows, equivariant, invariant
 
 NOWHERE = float("-inf")
 
@@ -89,32 +90,10 @@ def tokens(generator, T):
     return torch.randn(1, T, FIRST[3] * FIRST[4], generator=generator)
 
 
-def order_of_keys_is_free(output, generator):
-    q, k, v = (tokens(generator, T) for T in (2, 4, 4))
-    return torch.allclose(output(q, k.flip(1), v.flip(1)), output(q, k, v), atol=1e-3)
-
-
-def queries_do_not_meet(output, generator):
-    q, k, v = (tokens(generator, T) for T in (3, 4, 4))
-    return torch.allclose(output(q, k, v)[:, 1:2], output(q[:, 1:2], k, v), atol=1e-3)
-
-
-def sentences_do_not_meet(output, generator):
-    q, k, v = (torch.cat([tokens(generator, T), tokens(generator, T)]) for T in (3, 4, 4))
-    return torch.allclose(output(q, k, v)[:1], output(q[:1], k[:1], v[:1]), atol=1e-3)
-
-
 def equal_values_come_through(output, generator):
     q, k = (tokens(generator, T) for T in (2, 4))
     v = tokens(generator, 1)
     return torch.allclose(output(q, k, v.expand_as(k).contiguous()), output(q[:, :1], v, v), atol=1e-3)
-
-
-def hidden_keys_have_no_say(output, generator):
-    q, k, v = (tokens(generator, T) for T in (2, 4, 4))
-    mask = torch.tensor([[True, True, False, True]] * 2)
-    elsewhere = torch.tensor([0.0, 0, 1, 0])[None, :, None]
-    return torch.allclose(output(q, k + elsewhere, v - 9 * elsewhere, mask), output(q, k, v, mask), atol=1e-3)
 
 
 EXERCISES = (
@@ -140,10 +119,14 @@ EXERCISES = (
         properties=(
             ("Several keys with one and the same value give another result than a single key with that value.",
              equal_values_come_through),
-            ("The order of the keys and values changes the result.", order_of_keys_is_free),
-            ("The result for a query depends on the other queries.", queries_do_not_meet),
-            ("A sentence of the batch changes the result of another.", sentences_do_not_meet),
-            ("A key that is hidden by the mask changes the result.", hidden_keys_have_no_say, "mask"),
+            ("The order of the keys and values changes the result.",
+             invariant(make, (1, 2, 4, 4, 6), lambda q, k, v: (q, k.flip(1), v.flip(1)), atol=1e-3)),
+            ("The result for a query depends on the other queries.",
+             equivariant(make, (1, 3, 4, 4, 6), lambda q, k, v: (q[:, 1:2], k, v), lambda out: out[:, 1:2], 1e-3)),
+            ("A sentence of the batch changes the result of another.", batch_is_its_rows(make, (2, 3, 4, 4, 6))),
+            ("A key that is hidden by the mask changes the result.",
+             invariant(make, (1, 2, 4, 4, 6, "B 1 Tk"),
+                       lambda q, k, v, mask: (q, k + ~mask.mT, v - 9 * ~mask.mT, mask), atol=1e-3), "mask"),
         ),
     ),
 )

@@ -7,6 +7,7 @@ from torch import nn
 from course_lib import attention, black_box_tests, masks
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import a_constant_stays, always, batch_is_its_rows, given, invariant
 from course_lib.checks.engine.suspects import WITH_LETTERS, line_up
 
 INF = float("inf")
@@ -23,18 +24,6 @@ def torch_causal_mask(T):
 def asked_twice(generator):
     """Twice in a row, since a kept mask that was written over twice looks right again."""
     return [Call((6,), "two calls, of which the second must not change the first result", twice=True) for _ in range(2)]
-
-
-def rows_grow_by_one(output, generator):
-    return output(5).sum(-1).tolist() == [1, 2, 3, 4, 5]
-
-
-def sees_itself(output, generator):
-    return bool(output(5).diagonal().all())
-
-
-def hides_the_future(output, generator):
-    return not bool(output(5).triu(1).any())
 
 
 # --- scaled_dot_product_attention -------------------------------------------------------------------------------
@@ -100,35 +89,6 @@ EXAMPLE = (
     torch.tensor([[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0], [2.0, 0.0, 1.0, 0.0]]]),
     torch.tensor([[[1.0, 0.0], [0.0, 2.0], [5.0, 3.0]]]),
 )
-
-
-def a_masked_key_has_no_influence(output, generator):
-    query, key, value, mask = make(generator, 2, 3, 5, 7, 4, (2, 1, 5))
-    hidden = ~mask.transpose(1, 2)  # (B, Tk, 1)
-    other = output(query, key + 3 * hidden, value - 7 * hidden, mask)
-    return torch.allclose(output(query, key, value, mask), other, atol=1e-4)
-
-
-def an_open_mask_is_no_mask(output, generator):
-    *args, mask = make(generator, 2, 3, 5, 7, 4, "open")
-    return torch.allclose(output(*args, mask), output(*args), atol=1e-4)
-
-
-def weights_sum_to_one(output, generator):
-    query, key, value, mask = make(generator, 2, 3, 5, 7, 4, (3, 5))
-    return torch.allclose(output(query, key, torch.ones_like(value), mask), torch.ones(2, 3, 4), atol=1e-4)
-
-
-def order_of_the_keys_is_free(output, generator):
-    query, key, value, mask = make(generator, 2, 3, 5, 7, 4, (2, 3, 5))
-    turned = output(query, key.flip(1), value.flip(1), mask.flip(2))
-    return torch.allclose(turned, output(query, key, value, mask), atol=1e-4)
-
-
-def sentences_do_not_meet(output, generator):
-    query, key, value, mask = make(generator, 2, 3, 5, 7, 4, (2, 1, 5))
-    alone = output(query[1:], key[1:], value[1:], mask[1:])
-    return torch.allclose(output(query, key, value, mask)[1:], alone, atol=1e-4)
 
 
 # --- padding_mask -----------------------------------------------------------------------------------------------
@@ -278,12 +238,13 @@ EXERCISES = (
         oracle=torch_causal_mask,
         examples=((3,), (4,)),
         sizes=((7,), (5,), (2,), (1,), (129,)),
-        make=lambda generator, T: (T,),
+        make=given,
         calls=asked_twice,
         properties=(
-            ("A token does not see itself.", sees_itself),
-            ("A token sees one that comes after it.", hides_the_future),
-            ("Row i does not hold i + 1 times True.", rows_grow_by_one),
+            ("A token does not see itself.", always(given, (5,), lambda out, T: out.diagonal().all())),
+            ("A token sees one that comes after it.", always(given, (5,), lambda out, T: not out.triu(1).any())),
+            ("Row i does not hold i + 1 times True.",
+             always(given, (5,), lambda out, T: out.sum(-1).tolist() == [1, 2, 3, 4, 5])),
         ),
     ),
     Exercise(
@@ -311,12 +272,18 @@ EXERCISES = (
         ),
         calls=other_masks,
         properties=(
-            ("What a masked key and its value hold changes the result.", a_masked_key_has_no_influence, "mask"),
-            ("A mask that hides nothing changes the result.", an_open_mask_is_no_mask, "mask"),
-            ("Where every value is 1, the result is not 1.", weights_sum_to_one),
-            ("Keys, values and mask columns together in another order change the result.", order_of_the_keys_is_free,
+            ("What a masked key and its value hold changes the result.",
+             invariant(make, (2, 3, 5, 7, 4, (2, 1, 5)),
+                       lambda q, k, v, mask: (q, k + 3 * ~mask.mT, v - 7 * ~mask.mT, mask)), "mask"),
+            ("A mask that hides nothing changes the result.",
+             invariant(make, (2, 3, 5, 7, 4, "open"), lambda q, k, v, mask: (q, k, v)), "mask"),
+            ("A feature that is 1 in every value does not stay 1.",
+             a_constant_stays(make, (2, 3, 5, 7, 4, (3, 5)), inputs=2)),
+            ("Keys, values and mask columns together in another order change the result.",
+             invariant(make, (2, 3, 5, 7, 4, (2, 3, 5)), lambda q, k, v, mask: (q, k.flip(1), v.flip(1), mask.flip(2))),
              "mask"),
-            ("A sentence gets another result beside others than alone.", sentences_do_not_meet),
+            ("A sentence gets another result beside others than alone.",
+             batch_is_its_rows(make, (2, 3, 5, 7, 4, (2, 1, 5)), 1e-4)),
         ),
     ),
     Exercise(

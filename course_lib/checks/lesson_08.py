@@ -7,6 +7,7 @@ from course_lib import layers
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import dropout_factor, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.laws import always, equivariant, invariant, rows_are_apart, sensitive
 
 # layer_norm
 
@@ -28,31 +29,9 @@ def norm_example(x, gamma, beta, *eps):
     return torch.tensor(x), torch.tensor(gamma), torch.tensor(beta), *eps
 
 
-def plain_output(output, generator, *shape):
-    """The result for random x, with gain 1 and bias 0."""
-    x = norm_arguments(generator, *shape)[0]
-    return x, output(x, torch.ones(shape[-1]), torch.zeros(shape[-1]))
-
-
-def mean_is_zero(output, generator):
-    _, out = plain_output(output, generator, 3, 4, 6)
-    return bool(out.mean(-1).abs().max() < 1e-4)
-
-
-def variance_is_one(output, generator):
-    _, out = plain_output(output, generator, 3, 4, 6)
-    return bool((out.var(-1, correction=0) - 1).abs().max() < 1e-3)
-
-
-def positions_are_apart(output, generator):
-    x, gamma, beta = norm_arguments(generator, 4, 6)
-    other = torch.cat([x[:3], x[3:] * 3 + 1])
-    return torch.allclose(output(x, gamma, beta)[:3], output(other, gamma, beta)[:3], atol=1e-4)
-
-
-def shift_does_not_matter(output, generator):
-    x, gamma, beta = norm_arguments(generator, 4, 6)
-    return torch.allclose(output(x, gamma, beta), output(x + 5, gamma, beta), atol=1e-3)
+def plain(generator, *shape):
+    """Random x, with gain 1 and bias 0."""
+    return norm_arguments(generator, *shape)[0], torch.ones(shape[-1]), torch.zeros(shape[-1])
 
 
 LAYER_NORM = Exercise(
@@ -77,10 +56,13 @@ LAYER_NORM = Exercise(
     make=norm_arguments,
     extremes=(norm_example([[10000.0, 10002.0, 10004.0, 10010.0]], [1.0, 2.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0]),),
     properties=(
-        ("With gamma = 1 and beta = 0 the mean of a position is not 0.", mean_is_zero),
-        ("With gamma = 1 and beta = 0 the variance of a position is not 1.", variance_is_one),
-        ("A position changes the result of another one.", positions_are_apart),
-        ("The same number added to all of x changes the result.", shift_does_not_matter),
+        ("With gamma = 1 and beta = 0 the mean of a position is not 0.",
+         always(plain, (3, 4, 6), lambda out, *args: out.mean(-1).abs().max() < 1e-4)),
+        ("With gamma = 1 and beta = 0 the variance of a position is not 1.",
+         always(plain, (3, 4, 6), lambda out, *args: (out.var(-1, correction=0) - 1).abs().max() < 1e-3)),
+        ("A position changes the result of another one.", rows_are_apart(norm_arguments, (4, 6))),
+        ("The same number added to all of x changes the result.",
+         invariant(norm_arguments, (4, 6), lambda x, *others: (x + 5, *others), atol=1e-3)),
     ),
 )
 
@@ -115,17 +97,6 @@ def large_and_with_dropout(generator):
             tiny_dropout(*x, build=(3, 5), weights=weights)]
 
 
-def positions_do_not_meet(output, generator):
-    x = torch.randn(2, 4, 3, generator=generator)
-    other = torch.cat([x[:, :1], 2 * x[:, 1:]], dim=1)
-    return torch.allclose(output(x)[:, 0], output(other)[:, 0], atol=1e-4)
-
-
-def order_follows(output, generator):
-    x = torch.randn(2, 4, 3, generator=generator)
-    return torch.allclose(output(x.flip(1)), output(x).flip(1), atol=1e-4)
-
-
 def is_not_linear(output, generator):
     a, b = torch.randn(2, 2, 4, 3, generator=generator)
     return not torch.allclose(output(a + b) + output(0 * a), output(a) + output(b), atol=1e-4)
@@ -151,8 +122,10 @@ FEED_FORWARD = Exercise(
     make=words,
     calls=large_and_with_dropout,
     properties=(
-        ("A word changes the result of another word.", positions_do_not_meet),
-        ("Words in another order do not give the same results in that order.", order_follows),
+        ("A word changes the result of another word.",
+         invariant(words, (3, 5, 2, 4), lambda x: (torch.cat([x[:, :1], 2 * x[:, 1:]], 1),), lambda out: out[:, 0])),
+        ("Words in another order do not give the same results in that order.",
+         equivariant(words, (3, 5, 2, 4), lambda x: (x.flip(1),), lambda out: out.flip(1))),
         ("The result is linear in x.", is_not_linear),
     ),
 )
@@ -215,11 +188,6 @@ def other_circumstances(generator):
             Call((x, ItsArgument()), "a sublayer that returns its argument", build=(5, 0.0), weights=weights)]
 
 
-def sublayer_matters(output, generator):
-    x, sublayer = x_and_sublayer(generator, 5, 2, 3)
-    return not torch.allclose(output(x, sublayer), output(x, ItsArgument()), atol=1e-4)
-
-
 def x_comes_through(output, generator):
     x, _ = x_and_sublayer(generator, 5, 2, 3)
     return not torch.allclose(output(x, torch.zeros_like), output(-x, torch.zeros_like), atol=1e-4)
@@ -254,7 +222,8 @@ SUBLAYER_CONNECTION = Exercise(
     make=x_and_sublayer,
     calls=other_circumstances,
     properties=(
-        ("Another sublayer gives the same result.", sublayer_matters),
+        ("Another sublayer gives the same result.",
+         sensitive(x_and_sublayer, (5, 2, 3), lambda x, sublayer: (x, ItsArgument()))),
         ("With a sublayer that returns zeros, x and -x give the same result.", x_comes_through),
         ("With a sublayer that returns its argument, x and 4 x give different results.", size_does_not_matter),
     ),

@@ -7,6 +7,7 @@ from course_lib import classifier, transformer
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import padded_ids, random_mask, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.laws import always, batch_is_its_rows, equivariant, invariant, rows_are_apart, sensitive
 from course_lib.checks.engine.oracles import embedded, encoder_layer, encoder_layers
 
 # --- EncoderLayer -----------------------------------------------------------------------------------------------
@@ -69,16 +70,6 @@ def tokens(generator, T):
     return torch.randn(1, T, FIRST[2] * FIRST[3], generator=generator)
 
 
-def tokens_move_together(output, generator):
-    x = tokens(generator, 4)
-    return torch.allclose(output(x.flip(1)), output(x).flip(1), atol=1e-3)
-
-
-def sentences_do_not_meet(output, generator):
-    x = torch.cat([tokens(generator, 3), tokens(generator, 3)])
-    return torch.allclose(output(x)[:1], output(x[:1]), atol=1e-3)
-
-
 def padding_has_no_say(output, generator):
     x = tokens(generator, 4)
     mask = torch.tensor([[[True, True, True, False]]])
@@ -122,27 +113,6 @@ def texts_without_a_token(generator):
     return [Call((x, mask), "a text without a real token"),
             Call((-x.abs(), mask), "a text without a real token, gradients", gradients=True),
             Call((x, mask & False), "texts without any real token")]
-
-
-def padding_says_nothing(output, generator):
-    x, mask = make_texts(generator, 3, 4, 5)
-    return torch.allclose(output(x, mask), output(x + 20 * ~mask[..., None], mask), atol=1e-4)
-
-
-def order_says_nothing(output, generator):
-    x, mask = make_texts(generator, 3, 4, 5)
-    return torch.allclose(output(x, mask), output(x.flip(1), mask.flip(1)), atol=1e-4)
-
-
-def texts_are_apart(output, generator):
-    x, mask = make_texts(generator, 3, 4, 5)
-    other = torch.cat([x[:1], 2 * x[1:] + 1])
-    return torch.allclose(output(x, mask)[0], output(other, mask)[0], atol=1e-4)
-
-
-def some_token_has_it(output, generator):
-    x, mask = make_texts(generator, 3, 4, 5)
-    return bool(((output(x, mask)[:, None] == x) & mask[..., None]).any(1).all())
 
 
 POOLING_EXAMPLES = (
@@ -217,21 +187,11 @@ CLASSIFIER_FIRST = (3, 5, 9, 2, 3, 7, 2, 4)  # B, T, vocab, heads, d_head, d_ff,
 
 
 def some_words(generator, T):
-    return torch.randint(1, CLASSIFIER_FIRST[2], (4, T), generator=generator)
-
-
-def padding_changes_nothing(output, generator):
-    ids = some_words(generator, 4)
-    return torch.allclose(output(ids), output(torch.cat([ids, 0 * ids], 1)), atol=1e-3)
-
-
-def order_has_a_say(output, generator):
-    ids = some_words(generator, 5)
-    return not torch.allclose(output(ids), output(ids.flip(1)), atol=1e-4)
+    return (torch.randint(1, CLASSIFIER_FIRST[2], (4, T), generator=generator),)
 
 
 def classified_alone(output, generator):
-    ids = some_words(generator, 4)
+    ids, = some_words(generator, 4)
     ids[1:, 2:] = 0
     return torch.allclose(output(ids)[1:], output(ids[1:]), atol=1e-3)
 
@@ -256,8 +216,9 @@ EXERCISES = (
         properties=(
             ("An x that is 1,000 times as large gives numbers above 100.", normalised),
             ("A token gets the same result alone as among others.", tokens_meet),
-            ("The tokens in reverse order do not give the same vectors in reverse order.", tokens_move_together),
-            ("A sentence of the batch changes the result of another.", sentences_do_not_meet),
+            ("The tokens in reverse order do not give the same vectors in reverse order.",
+             equivariant(make, (1, 4, *FIRST[2:]), lambda x: (x.flip(1),), lambda out: out.flip(1), 1e-3)),
+            ("A sentence of the batch changes the result of another.", batch_is_its_rows(make, FIRST)),
             ("A token that is hidden by the mask changes the others.", padding_has_no_say, "mask"),
         ),
     ),
@@ -275,10 +236,14 @@ EXERCISES = (
         extremes=(LARGE_TEXT,),
         calls=texts_without_a_token,
         properties=(
-            ("What stands at padding changes the result.", padding_says_nothing),
-            ("A text changes the vector of another text.", texts_are_apart),
-            ("The tokens in another order give another result.", order_says_nothing),
-            ("There are numbers in the result that no real token has.", some_token_has_it),
+            ("What stands at padding changes the result.",
+             invariant(make_texts, (3, 4, 5), lambda x, mask: (x + 20 * ~mask[..., None], mask))),
+            ("A text changes the vector of another text.",
+             rows_are_apart(make_texts, (3, 4, 5))),
+            ("The tokens in another order give another result.",
+             invariant(make_texts, (3, 4, 5), lambda x, mask: (x.flip(1), mask.flip(1)))),
+            ("There are numbers in the result that no real token has.",
+             always(make_texts, (3, 4, 5), lambda out, x, mask: ((out[:, None] == x) & mask[..., None]).any(1).all())),
         ),
     ),
     Exercise(
@@ -298,9 +263,11 @@ EXERCISES = (
         build=build_classifier,
         calls=more_classifiers,
         properties=(
-            ("Padding behind the texts changes the logits.", padding_changes_nothing),
+            ("Padding behind the texts changes the logits.",
+             invariant(some_words, (4,), lambda ids: (torch.cat([ids, 0 * ids], 1),), atol=1e-3)),
             ("A text of the batch changes the logits of another.", classified_alone),
-            ("The tokens in reverse order give the same logits.", order_has_a_say),
+            ("The tokens in reverse order give the same logits.",
+             sensitive(some_words, (5,), lambda ids: (ids.flip(1),))),
         ),
     ),
 )

@@ -12,6 +12,7 @@ from course_lib import decoding, targets, transformer
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.circumstances import TINY, padded_ids, random_mask, tiny_dropout
 from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.laws import always, invariant, sensitive
 from course_lib.checks.engine.oracles import embedded, encoder_layers
 
 
@@ -114,30 +115,13 @@ def more_decoder_layers(generator):
 FIRST = (2, 3, 4, 2, 5, 7)  # B, Tt, Ts, H, d_head, d_ff
 
 
-def tokens(generator, T, B=1):
-    return torch.randn(B, T, FIRST[3] * FIRST[4], generator=generator)
-
-
-def the_source_matters(output, generator):
-    x = tokens(generator, 3)
-    return not torch.allclose(output(x, tokens(generator, 4)), output(x, tokens(generator, 4)), atol=1e-3)
+def tokens(generator, T):
+    return torch.randn(1, T, FIRST[3] * FIRST[4], generator=generator)
 
 
 def the_past_stays(output, generator):
     x, memory = tokens(generator, 4), tokens(generator, 3)
     return torch.allclose(output(x, memory, past(4))[:, :2], output(x[:, :2], memory, past(2)), atol=1e-3)
-
-
-def order_of_the_source_is_free(output, generator):
-    x, memory = tokens(generator, 3), tokens(generator, 4)
-    return torch.allclose(output(x, memory.flip(1)), output(x, memory), atol=1e-3)
-
-
-def hidden_source_has_no_say(output, generator):
-    x, memory = tokens(generator, 3), tokens(generator, 4)
-    mask = torch.tensor([[[True, True, True, False]]])
-    other = torch.cat([memory[:, :3], tokens(generator, 1)], 1)
-    return torch.allclose(output(x, memory, None, mask), output(x, other, None, mask), atol=1e-3)
 
 
 def decoder_normalises(output, generator):
@@ -197,29 +181,9 @@ def more_transformers(generator):
     ]
 
 
-def words(generator, T, vocab):
-    return torch.randint(1, vocab, (1, T), generator=generator)
-
-
-def nothing_leaks_from_the_future(output, generator):
-    src, tgt = words(generator, 3, 7), words(generator, 5, 6)
-    other = torch.cat([tgt[:, :2], words(generator, 3, 6)], 1)
-    return torch.allclose(output(src, tgt)[:, :2], output(src, other)[:, :2], atol=2e-5)
-
-
-def source_matters(output, generator):
-    tgt = words(generator, 3, 6)
-    return not torch.allclose(output(words(generator, 4, 7), tgt), output(words(generator, 4, 7), tgt), atol=2e-5)
-
-
-def order_of_the_source_matters(output, generator):
-    src, tgt = torch.tensor([[1, 2, 3, 4]]), words(generator, 3, 6)
-    return not torch.allclose(output(src.flip(1), tgt), output(src, tgt), atol=2e-5)
-
-
-def padding_changes_nothing(output, generator):
-    src, tgt = words(generator, 3, 7), words(generator, 3, 6)
-    return torch.allclose(output(torch.cat([src, 0 * src], 1), tgt), output(src, tgt), atol=2e-5)
+def words(generator, Ts, Tt):
+    """Sentences without padding; the words of the source all differ."""
+    return torch.randperm(6, generator=generator)[None, :Ts] + 1, torch.randint(1, 6, (1, Tt), generator=generator)
 
 
 # --- shift_right ------------------------------------------------------------------------------------------------
@@ -242,14 +206,6 @@ def asked_twice(generator):
     return [Call((torch.tensor([[7, 8, 2]]), 9), "called twice", twice=True),
             Call((torch.tensor([[7, 8, 2]], dtype=torch.int32), 9), "labels of another integer type"),
             Call((torch.tensor([[2**40 + 1, 2**30 + 1, 2**24 + 1]]), 2**40 + 3), "huge numbers")]
-
-
-def begins_with_bos(output, generator):
-    return output(torch.tensor([[4, 5, 6], [6, 5, 4]]), 9)[:, 0].tolist() == [9, 9]
-
-
-def word_before(output, generator):
-    return output(torch.tensor([[4, 5, 6]]), 9)[:, 1:].tolist() == [[4, 5]]
 
 
 # --- masked_cross_entropy ---------------------------------------------------------------------------------------
@@ -281,20 +237,8 @@ def many_classes_are_a_guess(output, generator):
     return abs(output(torch.zeros(2, 3, 8), torch.ones(2, 3, dtype=torch.int64)).item() - math.log(8)) < 1e-4
 
 
-def padded_places_have_no_say(output, generator):
-    logits = torch.randn(1, 3, 5, generator=generator)
-    other = torch.cat([logits[:, :2], torch.randn(1, 1, 5, generator=generator)], 1)
-    target = torch.tensor([[1, 2, 0]])
-    return torch.allclose(output(logits, target), output(other, target), atol=1e-4)
-
-
 def nothing_is_cut_off(output, generator):
     return abs(output(torch.tensor([[[0.0, 0.0, 1000.0]]]), torch.tensor([[1]])).item() - 1000) < 1
-
-
-def all_logits_may_move(output, generator):
-    logits, target = torch.randn(1, 3, 5, generator=generator), torch.tensor([[1, 2, 3]])
-    return torch.allclose(output(logits + 3, target), output(logits, target), atol=1e-4)
 
 
 # --- greedy_decode ----------------------------------------------------------------------------------------------
@@ -365,10 +309,6 @@ def more_greedy(generator):
     src = torch.randint(3, 50, (4, 3), generator=generator)
     return [Call((Reader(5), src, 1, 2, 1), "room for bos only"), Call((Reader(5), src, 1, 2, 7), "called twice",
                                                                       twice=True)]
-
-
-def begins_as_told(output, generator):
-    return output(Reader(6), torch.tensor([[3, 4], [5, 6]]), 1, 2, 5)[:, 0].tolist() == [1, 1]
 
 
 def no_longer_than_allowed(output, generator):
@@ -472,10 +412,14 @@ EXERCISES = (
         calls=more_decoder_layers,
         properties=(
             ("An x that is 1,000 times as large gives numbers above 100.", decoder_normalises),
-            ("Another memory gives the same result.", the_source_matters),
+            ("Another memory gives the same result.",
+             sensitive(make_decoder_layer, (1, *FIRST[1:]), lambda x, memory: (x, -memory), 1e-3)),
             ("With a causal mask, a later token changes an earlier one.", the_past_stays, "tgt_mask"),
-            ("The tokens of memory in reverse order change the result.", order_of_the_source_is_free),
-            ("A source token that is hidden by memory_mask changes the result.", hidden_source_has_no_say,
+            ("The tokens of memory in reverse order change the result.",
+             invariant(make_decoder_layer, (1, *FIRST[1:]), lambda x, memory: (x, memory.flip(1)), atol=1e-3)),
+            ("A source token that is hidden by memory_mask changes the result.",
+             invariant(make_decoder_layer, (1, *FIRST[1:], "Tt Tt", "B 1 Ts"),
+                       lambda x, memory, tgt, src: (x, memory + 3 * ~src.mT, tgt, src), atol=1e-3),
              "memory_mask"),
         ),
     ),
@@ -497,10 +441,15 @@ EXERCISES = (
         build=build_transformer,
         calls=more_transformers,
         properties=(
-            ("A later target token changes the logits at an earlier position.", nothing_leaks_from_the_future),
-            ("Another source gives the same logits.", source_matters),
-            ("A source in another order gives the same logits.", order_of_the_source_matters),
-            ("Padding behind the source changes the logits.", padding_changes_nothing),
+            ("A later target token changes the logits at an earlier position.",
+             invariant(words, (3, 5), lambda src, tgt: (src, torch.cat([tgt[:, :2], tgt[:, 2:] % 5 + 1], 1)),
+                       lambda out: out[:, :2], 2e-5)),
+            ("Another source gives the same logits.",
+             sensitive(words, (4, 3), lambda src, tgt: (src % 6 + 1, tgt), 2e-5)),
+            ("A source in another order gives the same logits.",
+             sensitive(words, (4, 3), lambda src, tgt: (src.flip(1), tgt), 2e-5)),
+            ("Padding behind the source changes the logits.",
+             invariant(words, (3, 3), lambda src, tgt: (torch.cat([src, 0 * src], 1), tgt), atol=2e-5)),
         ),
     ),
     Exercise(
@@ -513,8 +462,11 @@ EXERCISES = (
         sizes=((3, 5, 11), (2, 7, 9), (5, 3, 7), (4, 4, 8), (3, 1, 6), (1, 1, 5)),
         make=make_labels,
         calls=asked_twice,
-        properties=(("A row does not begin with bos_id.", begins_with_bos),
-                    ("Position t does not hold the label of position t - 1.", word_before)),
+        properties=(("A row does not begin with bos_id.",
+                     always(make_labels, (2, 3, 9), lambda out, labels, bos_id: (out[:, 0] == bos_id).all())),
+                    ("Position t does not hold the label of position t - 1.",
+                     always(make_labels, (2, 3, 9),
+                            lambda out, labels, bos_id: torch.equal(out[:, 1:], labels[:, :-1])))),
     ),
     Exercise(
         name="masked_cross_entropy",
@@ -529,9 +481,11 @@ EXERCISES = (
                    torch.tensor([[2, 1], [1, 0]])),),
         make=make_loss,
         properties=(("Eight words that are equally probable do not give log 8.", many_classes_are_a_guess),
-                    ("Other logits at a padded position change the loss.", padded_places_have_no_say),
+                    ("Other logits at a padded position change the loss.",
+                     invariant(make_loss, (2, 3, 5), lambda logits, ids: (logits * (1 + (ids[..., None] == 0)), ids))),
                     ("A logit of 0 for the right token, beside one of 1000, does not cost 1000.", nothing_is_cut_off),
-                    ("Adding 3 to all logits changes the loss.", all_logits_may_move)),
+                    ("Adding 3 to all logits changes the loss.",
+                     invariant(make_loss, (1, 3, 5), lambda logits, ids: (logits + 3, ids)))),
     ),
     Exercise(
         name="greedy_decode",
@@ -545,7 +499,8 @@ EXERCISES = (
                (1, 3, 4, 12), (1, 1, 3, 2)),
         make=make_greedy,
         calls=more_greedy,
-        properties=(("A row does not begin with bos_id.", begins_as_told),
+        properties=(("A row does not begin with bos_id.",
+                     always(make_greedy, (2, 2, 6, 5), lambda out, *args: (out[:, 0] == 1).all())),
                     ("It writes more than max_len tokens.", no_longer_than_allowed),
                     ("With a larger max_len it writes another beginning.", goes_on_as_it_began)),
     ),

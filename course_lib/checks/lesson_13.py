@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from course_lib import vision
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise, random_weights
+from course_lib.checks.engine.laws import always, batch_is_its_rows, equivariant, sensitive
 from course_lib.checks.engine.oracles import encoder_layers
 
 REFUSALS = ("ValueError", "AssertionError", "RuntimeError")
@@ -32,25 +33,11 @@ WIDE = torch.tensor([[[[5.0, 1, 8, 2, 0, 7], [3, 9, 4, 6, 2, 1], [7, 0, 1, 5, 9,
 TWO_CHANNELS = torch.tensor([[[[5.0, 1, 8, 2], [3, 9, 4, 6]], [[-5, -1, -8, -2], [-3, -9, -4, -6]]]])
 
 
-def one_small_picture(generator):
-    return torch.randn(1, 2, 4, 6, generator=generator)
-
-
-def nothing_is_lost(output, generator):
-    images = one_small_picture(generator)
-    return torch.equal(output(images, 2).flatten().sort().values, images.flatten().sort().values)
-
-
 def a_patch_is_one_row(output, generator):
     images = torch.zeros(1, 2, 4, 6)
     images[:, :, 2:4, 2:4] = 1
     patches = output(images, 2)[0]
     return int((patches != patches[0]).any(-1).sum()) == 1
-
-
-def pictures_stay_apart(output, generator):
-    images = torch.cat([one_small_picture(generator), one_small_picture(generator)])
-    return torch.equal(output(images, 2)[:1], output(images[:1], 2))
 
 
 # --- PatchEmbedding ---------------------------------------------------------------------------------------------
@@ -97,20 +84,9 @@ def more_embeddings(generator):
 EMBEDDING_FIRST = (2, 1, 3, 4, 5)  # B, C, side of the grid, p, d_model
 
 
-def a_picture(generator, size=EMBEDDING_FIRST):
-    _, C, side, p = size[:4]
-    return torch.randn(1, C, side * p, side * p, generator=generator)
-
-
-def class_token_is_blind(output, generator):
-    images = torch.cat([a_picture(generator), a_picture(generator)])
-    out = output(images)
-    return torch.allclose(out[0, 0], out[1, 0], atol=1e-4)
-
-
 def patches_do_not_meet(output, generator):
     p = EMBEDDING_FIRST[3]
-    one = a_picture(generator)
+    one, = square_pictures(generator, *EMBEDDING_FIRST)
     other = one.clone()
     other[..., :p, :p] += 1
     changed = (output(one) - output(other)).abs().amax(-1)[0] > 1e-3  # (N + 1,)
@@ -118,13 +94,8 @@ def patches_do_not_meet(output, generator):
 
 
 def places_matter(output, generator):
-    out = output(torch.ones_like(a_picture(generator)))
+    out = output(torch.ones_like(*square_pictures(generator, *EMBEDDING_FIRST)))
     return not torch.allclose(out[0, 1], out[0, 2], atol=1e-3)
-
-
-def embeddings_of_pictures_do_not_meet(output, generator):
-    images = torch.cat([a_picture(generator), a_picture(generator)])
-    return torch.allclose(output(images)[:1], output(images[:1]), atol=1e-3)
 
 
 # --- ViT --------------------------------------------------------------------------------------------------------
@@ -206,13 +177,8 @@ def more_vits(generator):
     ]
 
 
-def pictures_do_not_meet(output, generator):
-    images = torch.cat([a_picture(generator, VIT_FIRST), a_picture(generator, VIT_FIRST)])
-    return torch.allclose(output(images)[:1], output(images[:1]), atol=1e-3)
-
-
 def every_patch_has_a_say(output, generator):
-    images, p = torch.cat([a_picture(generator, VIT_FIRST) for _ in range(8)]), VIT_FIRST[3]
+    (images,), p = vit_pictures(generator, 8, *VIT_FIRST[1:]), VIT_FIRST[3]
     for top in range(0, images.shape[-2], p):
         for left in range(0, images.shape[-1], p):
             other = images.clone()
@@ -220,11 +186,6 @@ def every_patch_has_a_say(output, generator):
             if torch.allclose(output(other), output(images), atol=1e-4):
                 return False
     return True
-
-
-def places_of_patches_matter(output, generator):
-    images = torch.cat([a_picture(generator, VIT_FIRST) for _ in range(8)])
-    return not torch.allclose(output(images.roll(VIT_FIRST[3], -1)), output(images), atol=1e-4)
 
 
 EXERCISES = (
@@ -241,9 +202,12 @@ EXERCISES = (
         make=some_pictures,
         calls=pictures_that_cannot_be_cut,
         properties=(
-            ("Some pixels are missing, occur twice or were changed.", nothing_is_lost),
+            ("Some pixels are missing, occur twice or were changed.",
+             always(some_pictures, (1, 2, 2, 3, 2),
+                    lambda out, x, p: torch.equal(out.flatten().sort().values, x.flatten().sort().values))),
             ("The pixels of one square are spread over several rows.", a_patch_is_one_row),
-            ("A picture of the batch changes the patches of another.", pictures_stay_apart),
+            ("A picture of the batch changes the patches of another.",
+             equivariant(some_pictures, (2, 2, 2, 3, 2), lambda images, p: (images[:1], p), lambda out: out[:1])),
         ),
     ),
     Exercise(
@@ -262,10 +226,13 @@ EXERCISES = (
         build=embedding_build,
         calls=more_embeddings,
         properties=(
-            ("The first token differs from picture to picture.", class_token_is_blind),
+            ("The first token differs from picture to picture.",
+             always(square_pictures, EMBEDDING_FIRST,
+                    lambda out, images: torch.allclose(out[0, 0], out[1, 0], atol=1e-4))),
             ("A change in the first patch does not change just the token at index 1.", patches_do_not_meet),
             ("Two equal patches at different positions become equal tokens.", places_matter),
-            ("A picture of the batch changes the tokens of another.", embeddings_of_pictures_do_not_meet),
+            ("A picture of the batch changes the tokens of another.",
+             batch_is_its_rows(square_pictures, EMBEDDING_FIRST)),
         ),
     ),
     Exercise(
@@ -284,9 +251,11 @@ EXERCISES = (
         build=vit_build,
         calls=more_vits,
         properties=(
-            ("A picture of the batch changes the logits of another.", pictures_do_not_meet),
+            ("A picture of the batch changes the logits of another.",
+             batch_is_its_rows(vit_pictures, VIT_FIRST)),
             ("There are patches that change no logit.", every_patch_has_a_say),
-            ("The patches in other positions give the same logits.", places_of_patches_matter),
+            ("The patches in other positions give the same logits.",
+             sensitive(vit_pictures, (8, *VIT_FIRST[1:]), lambda images: (images.roll(VIT_FIRST[3], -1),))),
         ),
     ),
 )

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from course_lib import message_passing as graphs
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import always, equivariant, invariant
 
 
 # ---- convolution_pattern -------------------------------------------------------------------------------------------
@@ -25,16 +26,6 @@ def one_row_is_the_kernel(output, generator):
     return all(torch.allclose(M[t, t - 1:t + 2], kernel, atol=1e-4) for t in range(1, 5))
 
 
-def nobody_hears_far(output, generator):
-    M = output(*make_kernel(generator, 3, 6))
-    return bool((M.triu(2) == 0).all() and (M.tril(-2) == 0).all())
-
-
-def is_linear_in_the_kernel(output, generator):
-    kernel, T = make_kernel(generator, 3, 6)
-    return torch.allclose(output(2 * kernel, T), 2 * output(kernel, T), atol=1e-4)
-
-
 # ---- recurrence_pattern --------------------------------------------------------------------------------------------
 def run_the_loop(gates):
     """The recurrence itself, run on the T unit vectors at once: column s is what x[s] alone causes."""
@@ -52,14 +43,6 @@ def make_gates(generator, T):
 def nearly_closed_gates(generator):
     """The product of all these gates is zero in float32, or is zero indeed."""
     return [Call((torch.full((40,), 0.03),), "40 gates of 0.03"), Call((torch.zeros(8),), "8 gates of 0")]
-
-
-def the_past_alone_is_heard(output, generator):
-    return bool((output(*make_gates(generator, 6)).triu(1).abs() < 1e-4).all())
-
-
-def own_word_counts_once(output, generator):
-    return torch.allclose(output(*make_gates(generator, 6)).diagonal(), torch.ones(6), atol=1e-4)
 
 
 def a_closed_gate_forgets(output, generator):
@@ -128,6 +111,24 @@ def one_way_streets(generator, N):
     return adjacency
 
 
+ORDER = [3, 0, 4, 1, 2]
+
+
+def in_another_order(x, adjacency, *rest):
+    return x[ORDER], adjacency[ORDER][:, ORDER], *rest
+
+
+def no_edge_no_news(make, size):
+    """A law: node 2 gets the same whatever node 1 holds, where there is no edge between them."""
+    def without_the_edge(generator, *size):
+        x, adjacency, *rest = make(generator, *size)
+        adjacency[2, 1], adjacency[2, 3] = False, True
+        return x, adjacency, *rest
+
+    louder = torch.tensor([1.0, 3, 1, 1, 1])[:, None]
+    return invariant(without_the_edge, size, lambda x, *others: (louder * x, *others), lambda out: out[2], 1e-3)
+
+
 # ---- message_passing -----------------------------------------------------------------------------------------------
 def edge_by_edge(x, adjacency, message, update):
     """One edge after the other; nobody's new value is seen before the end."""
@@ -144,21 +145,6 @@ def edge_by_edge(x, adjacency, message, update):
 
 def make_step(generator, N, D):
     return torch.randn(N, D, generator=generator), one_way_streets(generator, N), PRODUCT, NEW_WITH_OLD
-
-
-def names_do_not_matter(output, generator):
-    x, adjacency, *rest = make_step(generator, 5, 3)
-    order = torch.randperm(5, generator=generator)
-    moved = output(x[order], adjacency[order][:, order], *rest)
-    return torch.allclose(moved, output(x, adjacency, *rest)[order], atol=1e-3)
-
-
-def strangers_are_not_heard(output, generator):
-    x, adjacency, *rest = make_step(generator, 5, 3)
-    adjacency[2, 1] = False
-    louder = x.clone()
-    louder[1] *= 3
-    return torch.allclose(output(louder, adjacency, *rest)[2], output(x, adjacency, *rest)[2], atol=1e-3)
 
 
 def step(x, adjacency, message=BOTH, update=NEW_AND_OLD):
@@ -209,21 +195,6 @@ def weights_sum_to_one(output, generator):
     return torch.allclose(out[:, 1:], ones, atol=1e-4)
 
 
-def order_of_nodes_is_free(output, generator):
-    x, adjacency, *weights = make_nodes(generator, 5, 3, 4, 2)
-    order = torch.randperm(5, generator=generator)
-    moved = output(x[order], adjacency[order][:, order], *weights)
-    return torch.allclose(moved, output(x, adjacency, *weights)[order], atol=1e-4)
-
-
-def no_edge_no_news(output, generator):
-    x, adjacency, *weights = make_nodes(generator, 5, 3, 4, 2)
-    adjacency[2, 1], adjacency[2, 3] = False, True
-    louder = x.clone()
-    louder[1] += 1
-    return torch.allclose(output(louder, adjacency, *weights)[2], output(x, adjacency, *weights)[2], atol=1e-4)
-
-
 EXERCISES = (
     Exercise(
         name="convolution_pattern",
@@ -237,8 +208,10 @@ EXERCISES = (
         make=make_kernel,
         properties=(
             ("A row in the middle does not hold the kernel as it is.", one_row_is_the_kernel),
-            ("An entry where the kernel does not reach is not 0.", nobody_hears_far),
-            ("A kernel twice as large does not give a pattern twice as large.", is_linear_in_the_kernel),
+            ("An entry where the kernel does not reach is not 0.",
+             always(make_kernel, (3, 6), lambda M, *args: (M.triu(2) == 0).all() and (M.tril(-2) == 0).all())),
+            ("A kernel twice as large does not give a pattern twice as large.",
+             equivariant(make_kernel, (3, 6), lambda kernel, T: (2 * kernel, T), lambda M: 2 * M)),
         ),
     ),
     Exercise(
@@ -253,8 +226,10 @@ EXERCISES = (
         make=make_gates,
         calls=nearly_closed_gates,
         properties=(
-            ("An entry above the diagonal is not 0.", the_past_alone_is_heard),
-            ("An entry on the diagonal is not 1.", own_word_counts_once),
+            ("An entry above the diagonal is not 0.",
+             always(make_gates, (6,), lambda M, gates: (M.triu(1).abs() < 1e-4).all())),
+            ("An entry on the diagonal is not 1.",
+             always(make_gates, (6,), lambda M, gates: (M.diagonal() - 1).abs().max() < 1e-4)),
             ("With gates[3] = 0 an entry from row 3 on, in the first three columns, is not 0.", a_closed_gate_forgets),
         ),
     ),
@@ -272,8 +247,10 @@ EXERCISES = (
         make=make_step,
         calls=other_messages,
         properties=(
-            ("With the nodes in another order, the results are not just in another order.", names_do_not_matter),
-            ("x[j] changes the result of node i although adjacency[i, j] is False.", strangers_are_not_heard),
+            ("With the nodes in another order, the results are not just in another order.",
+             equivariant(make_step, (5, 3), in_another_order, lambda out: out[ORDER], 1e-3)),
+            ("x[j] changes the result of node i although adjacency[i, j] is False.",
+             no_edge_no_news(make_step, (5, 3))),
         ),
     ),
     Exercise(
@@ -300,8 +277,10 @@ EXERCISES = (
                         [[20.0], [0.0]], [[20.0], [0.0]], [[1.0, 0.0], [0.0, 1.0]])),
         properties=(
             ("On the complete graph a feature that is 1 in every value does not stay 1.", weights_sum_to_one),
-            ("With the nodes in another order, the results are not just in another order.", order_of_nodes_is_free),
-            ("x[j] changes the result of node i although adjacency[i, j] is False.", no_edge_no_news),
+            ("With the nodes in another order, the results are not just in another order.",
+             equivariant(make_nodes, (5, 3, 4, 2), in_another_order, lambda out: out[ORDER])),
+            ("x[j] changes the result of node i although adjacency[i, j] is False.",
+             no_edge_no_news(make_nodes, (5, 3, 4, 2))),
         ),
     ),
 )

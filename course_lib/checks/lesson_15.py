@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from course_lib import llama
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
+from course_lib.checks.engine.laws import a_constant_stays, always, equivariant, invariant, rows_are_apart
 from course_lib.pretrained import minilm
 
 # mean_pool
@@ -20,26 +21,6 @@ def make_texts(generator, B, T, D):
     mask = torch.rand(B, T, generator=generator) < 0.6
     mask[torch.arange(B), torch.randint(T, (B,), generator=generator)] = True
     return torch.randn(B, T, D, generator=generator), mask
-
-
-def lengths_are_one(output, generator):
-    return torch.allclose(output(*make_texts(generator, 3, 4, 5)).norm(dim=-1), torch.ones(3), atol=1e-4)
-
-
-def padding_says_nothing(output, generator):
-    hidden, mask = make_texts(generator, 3, 4, 5)
-    return torch.allclose(output(hidden, mask), output(hidden + 7 * ~mask[..., None], mask), atol=1e-4)
-
-
-def order_says_nothing(output, generator):
-    hidden, mask = make_texts(generator, 3, 4, 5)
-    return torch.allclose(output(hidden, mask), output(hidden.flip(1), mask.flip(1)), atol=1e-4)
-
-
-def texts_are_apart(output, generator):
-    hidden, mask = make_texts(generator, 3, 4, 5)
-    other = torch.cat([hidden[:1], 2 * hidden[1:] + 1])
-    return torch.allclose(output(hidden, mask)[0], output(other, mask)[0], atol=1e-4)
 
 
 MEAN_POOL = Exercise(
@@ -60,10 +41,13 @@ MEAN_POOL = Exercise(
     calls=lambda generator: [Call((torch.tensor([[[0.002, 0.008], [0.004, 0.0]]]), torch.tensor([[True, True]])),
                                   "a mean of length 0.005")],
     properties=(
-        ("What stands at padding changes the result.", padding_says_nothing),
-        ("A text changes the vector of another text.", texts_are_apart),
-        ("The vectors are not of length 1.", lengths_are_one),
-        ("The tokens in another order give another mean.", order_says_nothing),
+        ("What stands at padding changes the result.",
+         invariant(make_texts, (3, 4, 5), lambda hidden, mask: (hidden + 7 * ~mask[..., None], mask))),
+        ("A text changes the vector of another text.", rows_are_apart(make_texts, (3, 4, 5))),
+        ("The vectors are not of length 1.",
+         always(make_texts, (3, 4, 5), lambda out, *args: (out.norm(dim=-1) - 1).abs().max() < 1e-4)),
+        ("The tokens in another order give another mean.",
+         invariant(make_texts, (3, 4, 5), lambda hidden, mask: (hidden.flip(1), mask.flip(1)))),
     ),
 )
 
@@ -78,22 +62,6 @@ def sorted_by_torch(query, vectors, k):
 def make_search(generator, N, D, k):
     lengths = torch.rand(N, 1, generator=generator) * 3 + 0.2
     return torch.randn(D, generator=generator), torch.randn(N, D, generator=generator) * lengths, k
-
-
-def length_says_nothing(output, generator):
-    query, vectors, k = make_search(generator, 5, 3, 3)
-    lengths = torch.rand(5, 1, generator=generator) + 0.1
-    return torch.equal(output(query, vectors, k), output(query, vectors * lengths, k))
-
-
-def every_row_once(output, generator):
-    found = output(*make_search(generator, 5, 3, 5))
-    return sorted(found.flatten().tolist()) == list(range(5))
-
-
-def a_longer_list_begins_like_a_short_one(output, generator):
-    query, vectors, _ = make_search(generator, 6, 3, 3)
-    return torch.equal(output(query, vectors, 2), output(query, vectors, 4)[:2])
 
 
 COSINE_SEARCH = Exercise(
@@ -114,9 +82,12 @@ COSINE_SEARCH = Exercise(
     calls=lambda generator: [Call((torch.tensor([1.0, 0.0]), torch.tensor(
         [[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015], [0.0, 1.0]]), 4), "cosines that are nearly the same")],
     properties=(
-        ("A vector's length changes its position in the list.", length_says_nothing),
-        ("With k = N, not every row is named just once.", every_row_once),
-        ("A longer list does not begin like a shorter one.", a_longer_list_begins_like_a_short_one),
+        ("A vector's length changes its position in the list.",
+         invariant(make_search, (5, 3, 3), lambda query, rows, k: (query, rows * torch.arange(1, 6)[:, None], k))),
+        ("With k = N, not every row is named just once.",
+         always(make_search, (5, 3, 5), lambda out, *args: sorted(out.flatten().tolist()) == list(range(5)))),
+        ("A longer list does not begin like a shorter one.",
+         equivariant(make_search, (6, 3, 4), lambda query, vectors, k: (query, vectors, 2), lambda out: out[:2])),
     ),
 )
 
@@ -136,19 +107,9 @@ def norm_example(x, gain, *eps):
     return torch.tensor(x), torch.tensor(gain), *eps
 
 
-def size_says_nothing(output, generator):
-    x, gain = make_norm(generator, 4, 6)
-    return torch.allclose(output(10 * x, gain), output(20 * x, gain), atol=1e-3)
-
-
 def mean_square_is_one(output, generator):
     x, _ = make_norm(generator, 4, 6)
     return torch.allclose(output(x, torch.ones(6)).square().mean(-1), torch.ones(4), atol=1e-3)
-
-
-def places_are_apart(output, generator):
-    x, gain = make_norm(generator, 4, 6)
-    return torch.allclose(output(x, gain)[0], output(torch.cat([x[:1], 3 * x[1:]]), gain)[0], atol=1e-4)
 
 
 RMS_NORM = Exercise(
@@ -171,9 +132,10 @@ RMS_NORM = Exercise(
     make=make_norm,
     extremes=(norm_example([[30000.0, 40000.0]], [1.0, 2.0]),),
     properties=(
-        ("A vector twice as long gives another result.", size_says_nothing),
+        ("A vector twice as long gives another result.",
+         invariant(make_norm, (4, 6), lambda x, gain: (2 * x, gain), atol=1e-3)),
         ("With a gain of 1 the mean square of the result is not 1.", mean_square_is_one),
-        ("A position changes the result of another one.", places_are_apart),
+        ("A position changes the result of another one.", rows_are_apart(make_norm, (4, 6))),
     ),
 )
 
@@ -209,11 +171,6 @@ def lengths_stay(output, generator):
     return torch.allclose(pairs(output(x)), pairs(x), atol=1e-4)
 
 
-def place_0_stays(output, generator):
-    (x,) = make_rope(generator, 2, 5, 6)
-    return torch.allclose(output(x)[:, 0], x[:, 0], atol=1e-4)
-
-
 def scores_depend_on_the_distance(output, generator):
     q, k = torch.randn(2, 6, generator=generator)
     scores = output(q.expand(5, 6)) @ output(k.expand(5, 6)).T
@@ -237,7 +194,8 @@ APPLY_ROPE = Exercise(
     calls=rope_calls,
     extremes=((torch.tensor([[1000.0, 2000.0], [3000.0, 1000.0]]),),),
     properties=(
-        ("At position 0 the vector is changed.", place_0_stays),
+        ("At position 0 the vector is changed.",
+         always(make_rope, (2, 5, 6), lambda out, x: torch.allclose(out[:, 0], x[:, 0], atol=1e-4))),
         ("The pairs change their lengths.", lengths_stay),
         ("The score of two tokens depends on more than their distance.", scores_depend_on_the_distance),
     ),
@@ -254,12 +212,6 @@ def torch_swiglu(w, build, x):
 
 def make_swiglu(generator, d_model, d_ff, *positions):
     return (2 * torch.randn(*positions, d_model, generator=generator),)
-
-
-def positions_do_not_meet(output, generator):
-    x = torch.randn(2, 4, 3, generator=generator)
-    other = torch.cat([x[:, :1], 2 * x[:, 1:]], dim=1)
-    return torch.allclose(output(x)[:, 0], output(other)[:, 0], atol=1e-4)
 
 
 def zero_stays_zero(output, generator):
@@ -291,7 +243,9 @@ SWIGLU = Exercise(
     calls=lambda generator: [Call((torch.tensor([[200.0, 300.0], [-300.0, 200.0]]),), "large values", build=(2, 3),
                                   weights=GATES)],
     properties=(
-        ("A position changes the result of another one.", positions_do_not_meet),
+        ("A position changes the result of another one.",
+         invariant(make_swiglu, (3, 5, 2, 4), lambda x: (torch.cat([x[:, :1], 2 * x[:, 1:]], 1),),
+                   lambda out: out[:, 0])),
         ("Zeros do not give zeros.", zero_stays_zero),
         ("Twice x gives twice the result.", is_not_linear),
     ),
@@ -317,24 +271,7 @@ def grouped_calls(generator):
                  earlier=(make_groups(generator, 1, 4, 2, 7, 3),))]
 
 
-def future_is_hidden(output, generator):
-    query, key, value = make_groups(generator, 2, 4, 2, 5, 3)
-    late = torch.arange(5)[:, None] >= 3
-    return torch.allclose(output(query, key, value)[:, :, :3], output(query, key + late, value + 9 * late)[:, :, :3],
-                          atol=1e-4)
-
-
-def weights_sum_to_one(output, generator):
-    query, key, value = make_groups(generator, 2, 4, 2, 5, 3)
-    return torch.allclose(output(query, key, torch.ones_like(value)), torch.ones(2, 4, 5, 3), atol=1e-4)
-
-
-def groups_are_apart(output, generator):
-    query, key, value = make_groups(generator, 2, 4, 2, 5, 3)
-    other = torch.cat([value[:, :1], value[:, 1:] + 9], dim=1)
-    return torch.allclose(output(query, key, value)[:, :2], output(query, key, other)[:, :2], atol=1e-4)
-
-
+LATE = torch.arange(5)[:, None] >= 3
 # Four query heads, two heads of keys and values; values tell at a glance whose they are.
 SMALL_GROUPS = (torch.tensor([[[[1.0], [2.0]], [[0.0], [1.0]], [[2.0], [-1.0]], [[1.0], [3.0]]]]),
                 torch.tensor([[[[1.0], [0.0]], [[-1.0], [1.0]]]]),
@@ -361,9 +298,14 @@ GROUPED = Exercise(
               (torch.tensor([[[[200.0], [100.0]]]]), torch.tensor([[[[-200.0], [100.0]]]]),
                torch.tensor([[[[1.0], [2.0]]]]))),
     properties=(
-        ("A later key or value changes the result of an earlier query.", future_is_hidden),
-        ("Where every value is 1, the result is not 1.", weights_sum_to_one),
-        ("The values of another group change the result.", groups_are_apart),
+        ("A later key or value changes the result of an earlier query.",
+         invariant(make_groups, (2, 4, 2, 5, 3), lambda q, k, v: (q, k + LATE, v + 9 * LATE),
+                   lambda out: out[:, :, :3])),
+        ("A feature that is 1 in every value does not stay 1.",
+         a_constant_stays(make_groups, (2, 4, 2, 5, 3), inputs=2)),
+        ("The values of another group change the result.",
+         invariant(make_groups, (2, 4, 2, 5, 3), lambda q, k, v: (q, k, torch.cat([v[:, :1], v[:, 1:] + 9], 1)),
+                   lambda out: out[:, :2])),
     ),
 )
 EXERCISES = (MEAN_POOL, COSINE_SEARCH, RMS_NORM, APPLY_ROPE, SWIGLU, GROUPED)
