@@ -38,7 +38,7 @@ def of_2017():
 
 
 def without_rope():
-    """The same model, with queries and keys as they are."""
+    """small_llama, with queries and keys as they are."""
     return small_llama(apply_rope=lambda x, base: x)
 
 
