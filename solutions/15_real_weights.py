@@ -7,7 +7,7 @@
 #
 # - read a file of trained weights, and load it into layers that you wrote;
 # - tell a model that is right from one that only runs;
-# - search texts by meaning, and say when counting words does as well;
+# - search texts by meaning, and test it against counting words;
 # - find out by measurement what a head of a real model looks at;
 # - write the four parts in which decoders of today differ from 2017, and let a real language model run on yours.
 
@@ -136,9 +136,10 @@ minilm.NAMES
 # | switch | ReLU | **GELU** |
 # | eps in the norm | 0.00001 | **0.000000000001** |
 # | positions | sinusoids | **a learned table** of 512 rows |
+# | first or second text | nothing | **a learned vector**, added to each token; here always that of a first text |
 # | after the embedding | nothing | **a layer norm** |
 #
-# The last two stand outside the layer. The first two are a matter of two lines.
+# The last three stand outside the layer. The first two are a matter of two lines.
 #
 # What is a GELU? ReLU lets a number z through, or not. GELU lets **a share** of z through: the probability that a
 # normal random number is smaller than z. By hand: for z = 1 that probability is 0.841. **Predict** GELU(1) and
@@ -247,6 +248,14 @@ def norms_swapped(block):
 def usual_eps(block):
     block.norm1.eps = block.norm2.eps = 1e-5
 
+
+def everywhere(change):
+    """A copy of the model, changed in every layer."""
+    broken = deepcopy(model)
+    for block in broken.layers:
+        change(block)
+    return broken
+
 # %% [markdown]
 # Six changes, each for every layer of the model.
 
@@ -259,27 +268,12 @@ list(mistakes)
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the largest difference to the reference, with each of the six mistakes"):
-    gaps = {"no mistake": gap(model)}
-    for name, change in mistakes.items():
-        broken = deepcopy(model)
-        for block in broken.layers:
-            change(block)
-        gaps[name] = gap(broken)
+    gaps = {"no mistake": gap(model)} | {name: gap(everywhere(change)) for name, change in mistakes.items()}
     every_mistake_shows = min(list(gaps.values())[1:]) > 3e-5 > gaps["no mistake"]
     exchanged_norms_are_the_loudest = gaps["the two norms exchanged"] == max(gaps.values()) > 5
     assert every_mistake_shows
     assert exchanged_norms_are_the_loudest
     print({name: f"{difference:.0e}" for name, difference in gaps.items()})
-
-# %% tags=["nbval-ignore-output"]
-if have(MINILM, "a bar for each mistake, on a logarithmic scale"):
-    figure, axis = plt.subplots(figsize=(7, 3))
-    axis.barh(list(gaps), list(gaps.values()))
-    axis.axvline(1e-5, color="black", linestyle="--")
-    axis.set(xscale="log", xlabel="largest difference to the reference")
-    plots.show(figure, "Seven bars on a logarithmic scale. Without a mistake the difference is about a millionth. A "
-                       "wrong eps gives about 0.00005, the tanh formula 0.002, wrong heads, ReLU and exchanged W_q and "
-                       "W_k about one, exchanged norms about ten.")
 
 # %% [markdown]
 # Only the comparison tells. A wrong eps moves a number by 0.00005, and the tanh formula by 0.002. Neither would be
@@ -381,9 +375,9 @@ from course_lib.pretrained.minilm import mean_pool
 pool = check(mean_pool).verified
 
 # %% [markdown]
-# How bad is the trap in a real model? We read *A cat sits on the mat.*, nine tokens, alone and in ever longer
-# batches. The mask in the attention is right all the time. Only the pooling differs. **Predict** two lines: the
-# cosine to the vector of the sentence alone.
+# How bad is the trap in a real model? We read *A cat sits on the mat.*, nine tokens, alone and in ever longer batches.
+# The mask in the attention is right all the time. Only the pooling differs. **Predict** the cosine to the vector of the
+# sentence alone, with careful and with careless pooling.
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -404,21 +398,11 @@ if have(MINILM, "the cosine of the sentence to itself, for batches of 9 to 128 p
     the_kitten_is_as_near = abs(careless[-1] - (alone @ kitten).item()) < 0.1
     assert over_all_places_the_cat_is_lost
     assert the_kitten_is_as_near
-    print(lengths, [round(cosine, 2) for cosine in careless])
-
-# %% tags=["nbval-ignore-output"]
-if have(MINILM, "these cosines as two lines"):
-    figure, axis = plt.subplots(figsize=(5.5, 2.8))
-    axis.plot(lengths, careful, "o-", label="mean over real tokens")
-    axis.plot(lengths, careless, "s--", label="mean over all places")
-    axis.set(xlabel="places in the batch", ylabel="cosine to itself alone", ylim=(0, 1.05))
-    axis.legend()
-    plots.show(figure, "Cosine over the length of the batch. The mean over real tokens stays at 1 throughout. The mean "
-                       "over all places falls from 1 at nine places to about 0.6 at 128.")
+    print(lengths, *([round(cosine, 2) for cosine in way] for way in (careful, careless)), sep="\n")
 
 # %% [markdown]
 # In a batch of 128 places the careless vector has a cosine of about 0.6 to itself. *The kitten is lying on a rug* is
-# as near as that. And nothing crashes. Every search would just be a little worse, for short texts in long batches.
+# as near as that. And nothing crashes. What it costs a search is counted below.
 
 # %% [markdown]
 # ## Searching
@@ -500,18 +484,40 @@ assert counting_sees_nothing_in_common
 # Twelve times zero, by construction. **Predict:** for how many of the twelve does MiniLM find the twin?
 
 # %% tags=["nbval-ignore-output"]
+def twins_found(vectors):
+    """How many of the twelve sentences find their twin: vectors (24, D)."""
+    return sum(search(query, vectors[12:], 1).item() == i for i, query in enumerate(vectors[:12]))
+
+
+def read(model):
+    return minilm.sentence_vectors(model, tokenizer, sentences + twins, pool=pool)  # (24, 384)
+
+
 if have(MINILM, "a table of cosines, twelve sentences against twelve twins"):
-    said, meant = (minilm.sentence_vectors(model, tokenizer, side, pool=pool) for side in (sentences, twins))
-    found = [search(query, meant, 1).item() for query in said]
-    all_twelve_twins_are_found = found == list(range(12))
+    whole = read(model)
+    all_twelve_twins_are_found = twins_found(whole) == 12
     assert all_twelve_twins_are_found
     figure, axis = plt.subplots(figsize=(8.5, 6.2))
-    plots.heat_map(axis, said @ meant.T, sentences, [f"twin {i}" for i in range(1, 13)], "cosine of two sentences")
+    plots.heat_map(axis, whole[:12] @ whole[12:].T, sentences, [f"twin {i}" for i in range(1, 13)],
+                   "cosine of two sentences")
     plots.show(figure, "A table of twelve sentences against twelve twins. The squares on the diagonal are the largest "
                        "of their rows, between about 0.5 and 0.75; most others lie below 0.3.")
 
 # %% [markdown]
-# All twelve. *physician* and *doctor* are different words and neighbouring directions. That was not programmed. A model
+# All twelve. Is that a proof that the model is right? **Predict:** how many does it find with each of the six mistakes
+# from above?
+
+# %% tags=["nbval-ignore-output"]
+if have(MINILM, "how many twins are found with each of the six mistakes"):
+    found_with = {name: twins_found(read(everywhere(change))) for name, change in mistakes.items()}
+    four_mistakes_go_unnoticed = list(found_with.values()).count(12) == 4
+    assert four_mistakes_go_unnoticed
+    print(found_with)
+
+# %% [markdown]
+# With four of the six it still finds all twelve. *It finds what it should* is no evidence either.
+#
+# *physician* and *doctor* are different words and neighbouring directions. That was not programmed. A model
 # that had read much text was trained further, on a billion pairs of texts that belong together
 # ([model card](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)). To go on with the training of a trained
 # model, for a new task and on new data, is called **fine-tuning**.
@@ -565,10 +571,12 @@ def scores_of(questions):
 
 
 # %% tags=["nbval-ignore-output"]
-if have(MINILM, "the share of right answers, by meaning, by words, and by both") and paragraphs:
+if have(MINILM, "the share of right answers, by meaning, by words, and with careless pooling") and paragraphs:
     by_meaning, by_words = scores_of([question for question, _ in asked])
-    places = [scores.argsort(descending=True).argsort() for scores in (by_meaning, by_words)]  # (Q, N), 0 = first
-    ways = {"meaning": by_meaning, "words": by_words, "both": sum(1 / (60 + place) for place in places)}
+    spoiled, spoiled_library = (  # the mean over all places, padding and all
+        minilm.sentence_vectors(model, tokenizer, [text[side] for text in texts], pool=lambda out, real: pool(
+            out, torch.ones_like(real))) for texts, side in ((asked, 0), (paragraphs, 1)))
+    ways = {"meaning": by_meaning, "words": by_words, "careless": spoiled @ spoiled_library.T}
     right = {way: [lesson_of[i] == lesson for i, (_, lesson) in zip(scores.argmax(1), asked, strict=True)]
              for way, scores in ways.items()}
     n, share = len(asked), {way: sum(hits) / len(hits) for way, hits in right.items()}
@@ -581,25 +589,29 @@ if have(MINILM, "the share of right answers, by meaning, by words, and by both")
 # one of them is right. If neither is better, these fall like tosses of a coin.
 
 # %% tags=["nbval-ignore-output"]
-if have(MINILM, "on how many questions only one of the two searches is right") and paragraphs:
-    pairs = list(zip(right["meaning"], right["words"], strict=True))
-    only_meaning, only_words = (sum(pair == one for pair in pairs) for one in ((True, False), (False, True)))
+if have(MINILM, "on how many questions only one of two searches is right") and paragraphs:
+    only_meaning, only_words, lost, won = (
+        sum(a and not b for a, b in zip(right[one], right[other], strict=True)) for one, other in
+        (("meaning", "words"), ("words", "meaning"), ("meaning", "careless"), ("careless", "meaning")))
     chance = 1.96 * (only_meaning + only_words) ** 0.5  # so far apart are two sides of a coin, in 19 of 20 cases
     both_ways_beat_guessing_by_far = min(share["meaning"], share["words"]) > 0.25
     the_difference_may_be_chance = abs(only_meaning - only_words) < chance
     each_knows_what_the_other_does_not = min(only_meaning, only_words) > 8
+    careless_pooling_loses_more_than_chance = lost - won > 1.96 * (lost + won) ** 0.5
     assert both_ways_beat_guessing_by_far
     assert the_difference_may_be_chance
     assert each_knows_what_the_other_does_not
+    assert careless_pooling_loses_more_than_chance
     print(f"only meaning: {only_meaning}, only words: {only_words}; chance alone makes differences up to {chance:.0f}")
+    print(f"only careful pooling: {lost}, only careless pooling: {won}")
 
 # %% [markdown]
-# **Verdict: about two hundred questions show no winner.** Each search is right on more than four in ten,
-# and the difference is smaller than what chance makes. The course uses its own words, *softmax*, *padding*, *head*, and
+# **Verdict: about two hundred questions show no winner.** Each search is right on about four in ten, and
+# the difference is smaller than what chance makes. The course uses its own words, *softmax*, *padding*, *head*, and
 # whoever asks in these words is served by counting. But the two are right on **different** questions, by the dozen.
 #
-# "Both" adds up 1 / (60 + place) of the two lists, an old trick ([Cormack et al.
-# 2009](https://doi.org/10.1145/1571941.1572114)). It came out a little ahead, and that, too, may be chance.
+# "Careless" is meaning with a mean over all places, in batches of 64 texts of like length. It loses about one in six of
+# the right answers, more than chance makes.
 #
 # Ask something yourself. And read the hits: a paragraph of another lesson may be a good answer, too.
 
@@ -677,9 +689,7 @@ if have(MINILM, "the second largest weight on the token before"):
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "for each of the four places, the head that looks there most"):
     head_10_of_layer_3_finds_copies = copied[2, 9].item() > 0.4 and copied.flatten().sort().values[-2].item() < 0.35
-    from_layer_2_on_cls_gets_nearly_half = 0.4 < cls[1:].mean().item() < 0.6
     assert head_10_of_layer_3_finds_copies
-    assert from_layer_2_on_cls_gets_nearly_half
     for name, table in zip(NAMES, looks, strict=True):
         layer, head = divmod(table.argmax().item(), 12)
         print(f"most weight on {name}: layer {layer + 1}, head {head + 1}, {table.max():.2f}")
@@ -690,86 +700,96 @@ if have(MINILM, "for each of the four places, the head that looks there most"):
 # head**: that one looks at the token *after* an earlier copy, so that it can go on as the text went on before ([Olsson
 # et al. 2022](https://arxiv.org/abs/2209.11895)). We look for these in the second half.
 #
-# And `[CLS]` gets nearly half of all weight from layer 2 on. A softmax has to put its weights somewhere. One reading
-# is that a head which finds nothing to do parks them there.
-#
 # **A claim to test:** *"BERT's heads dump their attention on [SEP]"* ([Clark et al.
 # 2019](https://arxiv.org/abs/1906.04341) measured that on BERT itself). MiniLM is a BERT, too. **Predict** its weight
 # on `[SEP]`.
 
 # %% tags=["nbval-ignore-output"]
-if have(MINILM, "the average weight on [SEP]"):
-    on_sep = torch.stack([weights[0, :, 1:-1, -1].mean() for ids in doubled
-                          for weights in attention_patterns(model, ids[None]).values()]).mean().item()
-    here_sep_gets_next_to_nothing = on_sep < 0.06
+if have(MINILM, "the average weight on the two marks"):
+    once = [torch.tensor(tokenizer.encode(text).ids) for text in sentences + twins]  # each said once
+    on_marks = torch.stack([weights[0, :, 1:-1][..., [0, -1]].mean((0, 1)) for ids in once for weights in
+                            attention_patterns(model, ids[None]).values()]).view(-1, 6, 2).mean(0)  # (layers, 2)
+    here_sep_gets_next_to_nothing = on_marks[:, 1].mean().item() < 0.1
+    from_layer_2_on_cls_gets_more_than_half = on_marks[1:, 0].mean().item() > 0.5
     assert here_sep_gets_next_to_nothing
-    print(f"average weight on [SEP]: {on_sep:.2f}")
+    assert from_layer_2_on_cls_gets_more_than_half
+    print(f"on [SEP] {on_marks[:, 1].mean():.2f}, on [CLS] from layer 2 on {on_marks[1:, 0].mean():.2f}")
 
 # %% [markdown]
-# **Verdict: not here.** Where unneeded weight goes is a habit of one training run, not a law. Three heads on a
-# sentence:
-
-# %% tags=["nbval-ignore-output"]
-if have(MINILM, "three maps of attention weights on one sentence"):
-    ids = tokenizer.encode("the kitten saw the dog and the dog saw the kitten").ids
-    names = [tokenizer.id_to_token(i) for i in ids]
-    patterns = torch.cat(list(attention_patterns(model, torch.tensor([ids])).values()))  # (layers, H, T, T)
-    figure, axes = plt.subplots(1, 3, figsize=(17, 6.2), layout="constrained")
-    for axis, layer, head in zip(axes, (0, 1, 2), (2, 8, 9), strict=True):
-        plots.heat_map(axis, patterns[layer, head], names, names, f"layer {layer + 1}, head {head + 1}", limit=1.0)
-        axis.set(xlabel="is asked", ylabel="asks")
-    plots.show(figure, "Three maps for the sentence about a kitten and a dog. The first has ones just below the "
-                       "diagonal, the second large weights just above it, the third large weights where a word "
-                       "meets its copy.")
-
-# %% [markdown]
+# **Verdict: not here.** MiniLM gives it to `[CLS]`, from layer 2 on more than half of all weight. A softmax has to put
+# its weights somewhere. One reading is that a head which finds nothing to do parks them there. BERT, trained otherwise,
+# parks them elsewhere. Why, this does not say.
+#
 # Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o that
-# read it. But one number says little about *this* head unless we have the same number of the others. So we cut all 72,
-# one at a time. **Predict** the cosine between the vectors of our 24 sentences with and without a head. And if all 72
-# are cut at once?
+# read it. One number says little about *this* head without the same number of the others. So we cut all 72, one at a
+# time, and ask two things. How near do our 24 sentences stay to their old vectors? And of two sentences that differ by
+# word order only, how much of their distance is left? **Predict** both. And if all 72 are cut at once?
 
 # %% tags=["nbval-ignore-output"]
-def without(heads):
-    """The sentence vectors of a model in which some heads are silent: pairs (layer, head), counted from 0."""
-    silent = deepcopy(model)
-    with torch.no_grad():
-        for layer, head in heads:
-            silent.layers[layer].self_attn.W_o.weight[:, 32 * head : 32 * head + 32] = 0
-    return minilm.sentence_vectors(silent, tokenizer, sentences + twins, pool=pool)  # (24, 384)
+FACTS = ["dogs bite men", "Anna teaches Paul", "cats chase mice", "kings obey queens", "cars follow buses",
+         "fathers call sons", "Italy beats France", "nurses help doctors"]
+SWAPPED = [" ".join(fact.split()[::-1]) for fact in FACTS]
+
+
+@torch.no_grad()
+def silenced(columns, ask):
+    """What `ask()` says while these columns of W_o are zero, so that the heads they read are silent."""
+    kept_columns = [several.clone() for several in columns]
+    for several in columns:
+        several.zero_()
+    said = ask()
+    for several, old in zip(columns, kept_columns, strict=True):
+        several.copy_(old)
+    return said
+
+
+def near_and_apart():
+    """How near the 24 sentences stay to their old vectors, and how far apart the word orders are: two means."""
+    facts, swapped = minilm.sentence_vectors(model, tokenizer, FACTS + SWAPPED, pool=pool).split(8)
+    return torch.stack([(read(model) * whole).sum(1).mean(), (facts - swapped).norm(dim=1).mean()])
 
 # %% tags=["nbval-ignore-output"]
-if have(MINILM, "the cosine of the sentence vectors with and without a head, for each head and for all at once"):
-    every_head = [(layer, head) for layer in range(6) for head in range(12)]
-    whole, headless = torch.cat([said, meant]), without(every_head)
-    stays = torch.tensor([(without([head]) * whole).sum(1).mean().item() for head in every_head]).view(6, 12)
-    without_all = (headless * whole).sum(1).mean().item()
+if have(MINILM, "the cosine and the distance of word orders without each head, and the twins without any"):
+    columns = [layer.self_attn.W_o.weight.detach()[:, i : i + 32] for layer in model.layers for i in range(0, 384, 32)]
+    stays, order = torch.stack([silenced([one], near_and_apart) for one in columns]).T.view(2, 6, 12)
+    headless = silenced(columns, lambda: read(model))
+    order, without_all = order / near_and_apart()[1], (headless * whole).sum(1).mean().item()
     no_single_head_is_missed_much = stays.min().item() > 0.94
     the_clearest_heads_are_missed_no_more = min(stays[0, 2], stays[1, 8], stays[2, 9]).item() > stays.mean().item()
+    for_word_order_the_head_one_back_is_missed = (order < order[0, 2]).sum().item() < 7
     all_together_are_missed = without_all < 0.7
     assert no_single_head_is_missed_much
     assert the_clearest_heads_are_missed_no_more
+    assert for_word_order_the_head_one_back_is_missed
     assert all_together_are_missed
-    every_twin_is_found_all_the_same = \
-        [search(query, headless[12:], 1).item() for query in headless[:12]] == list(range(12))
+    bare = F.normalize(torch.stack([model.words.weight[ids[1:-1]].mean(0) for ids in once]), dim=1).detach()
+    every_twin_is_found_all_the_same = twins_found(headless) == 12
+    the_bare_words_find_nearly_all = twins_found(bare) >= 10
     assert every_twin_is_found_all_the_same
+    assert the_bare_words_find_nearly_all
     print(f"one head cut: {stays.min():.2f} or more; all 72 cut: {without_all:.2f}")
+    print(f"left of the distance: {order.mean():.2f} on average, {order[0, 2]:.2f} without head 3 of layer 1")
+    print("twins found without any head:", twins_found(headless), "  by the mean of bare words:", twins_found(bare))
 
 # %% tags=["nbval-ignore-output"]
-if have(MINILM, "a dot for each of these 72 heads, by layer"):
-    figure, axis = plt.subplots(figsize=(7, 3))
-    axis.plot([layer + 1 for layer, _ in every_head], stays.flatten(), "o", alpha=0.4)
+if have(MINILM, "a dot for each of these 72 heads, by the two questions"):
+    figure, axis = plt.subplots(figsize=(6, 3.4))
+    axis.plot(stays.flatten(), order.flatten(), "o", alpha=0.4)
     for layer, head in ((0, 2), (1, 8), (2, 9)):
-        axis.plot(layer + 1, stays[layer, head], "D", color="black")
-    axis.set(xlabel="layer", ylabel="cosine without one head")
-    plots.show(figure, "Seventy-two dots, twelve for each layer. In layers 1 to 5 all lie above 0.985. Three of them "
-                       "are black, in layers 1, 2 and 3, close to 1. In layer 6 they lie between 0.95 and 0.995.")
+        axis.plot(stays[layer, head], order[layer, head], "D", color="black")
+    axis.set(xlabel="cosine without one head", ylabel="distance left")
+    plots.show(figure, "Seventy-two dots. To the right: the cosine without a head, for most above 0.985. Upwards: the "
+                       "distance left, for most above 0.95. Three dots are black, with cosines near 1: one of them "
+                       "has 0.99 of the distance left, the others 0.94 and 0.91.")
 
 # %% [markdown]
-# No single head is missed much, and the three with the clearest maps (black) no more than the average. Heads of the
-# last layer are missed most. Together they do matter: without any head the cosine falls to about 0.6.
+# For the meaning of these sentences no single head is missed much, and the three with the clearest maps (black) no more
+# than the average. Heads of the last layer are missed most. Without any head the cosine falls to about 0.6. For word
+# order it is different: the head that looks one back is among the most missed. So it depends on the question, and
+# perhaps on the way to cut (here by zeros).
 #
-# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. No token then knows of any other.
-# So these twelve pairs can be found from single words, and finding them was no evidence for attention.
+# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. The mean of the bare table of words
+# finds eleven. So finding these pairs was no evidence for attention.
 
 # %% [markdown]
 # ## A decoder of today
@@ -943,38 +963,20 @@ assert with_added_waves_the_place_counts_too
 print(f"largest difference within a diagonal: {uneven(added):.2f} with sinusoids, {uneven(rotated):.2f} with RoPE")
 
 # %% [markdown]
-# Is that exact, or nearly so? Written with complex numbers the proof is one line: turned by a and by b, the product
-# of one number with the other's conjugate has the angle a − b. In float64, with 64 numbers and 1,000 places:
-
-# %%
-generator = torch.Generator().manual_seed(4)
-q, k = torch.randn(2, 32, dtype=torch.complex128, generator=generator)  # 32 pairs each
-angle = torch.arange(1000, dtype=torch.float64)[:, None] * 10000.0 ** (-torch.arange(32, dtype=torch.float64) / 32)
-turn = torch.polar(torch.ones_like(angle), angle)  # (1000, 32)
-exact = ((q * turn) @ (k * turn).conj().T).real  # (1000, 1000)
-the_distance_is_all_to_the_last_digits = uneven(exact) < 1e-10
-assert the_distance_is_all_to_the_last_digits
-print(f"{exact.numel():,} scores; largest difference within a diagonal: {uneven(exact):.9f}")
-
-# %% [markdown]
-# Angles come round again: after a full turn a pair is where it was. Is a far token then mistaken for a near one? Look
-# at the slowest pair of a head 64 wide, with the usual base of 10,000 and with SmolLM2's 100,000. **Predict:** how
-# many tokens for one full turn?
-
-# %%
-full_turn = {base: round(2 * math.pi * base ** (62 / 64)) for base in (10_000, 100_000)}
-no_text_of_8_192_tokens_sees_it_come_round = min(full_turn.values()) > 5 * 8192
-assert no_text_of_8_192_tokens_sees_it_come_round
-{base: f"{tokens:,} tokens" for base, tokens in full_turn.items()}
-
-# %% [markdown]
-# The fast pairs tell neighbours apart, the slow ones tell near from far. A larger base makes room for longer texts.
+# That is exact. Written with complex numbers the proof is one line: turned by a and by b, the product of one number
+# with the other's conjugate has the angle a − b.
+#
+# Angles come round again: after a full turn a pair is where it was. Is a far token then mistaken for a near one? In a
+# head 64 wide, a full turn of the slowest pair takes 2π · base^(62/64) places: 47,117 with the usual base of 10,000,
+# and 438,460 with SmolLM2's 100,000. Its texts have up to 8,192. What the pairs are used for is another question. One
+# reading is that fast ones tell neighbours apart, and slow ones near from far. But in a real model slow ones were found
+# to serve content ([Barbero et al. 2024](https://arxiv.org/abs/2410.06205)).
 #
 # And your `shift_matrix` of lesson 09? It turns (sin, cos), which is the other way round. So RoPE at place t is the
 # matrix for −t.
 
 # %%
-shift = mine("shift_matrix")
+shift, generator = mine("shift_matrix"), torch.Generator().manual_seed(4)
 x = torch.randn(10, 16, generator=generator)
 by_matrix = torch.stack([shift(-t, 16) @ x[t] for t in range(10)])  # (10, 16)
 rope_is_the_shift_matrix_of_lesson_09 = torch.allclose(rope(x), by_matrix, atol=1e-4)
@@ -1065,15 +1067,17 @@ plots.show(figure, "The score over distances from 0 to 199. It begins at 1, fall
 steps = by_distance.diff()
 it_begins_at_its_largest = by_distance.argmax().item() == 0
 it_rises_again_and_again = (steps > 0).float().mean().item() > 0.3
-at_another_query_the_distance_may_help = (rope(ones) @ -rope(ones)[0]).argmin().item() == 0
+q, k = torch.randn(2, 300, 1, 64, generator=generator)
+nearest = (rope(q.expand(-1, 200, -1)) * k).sum(-1).argmax(1) == 0  # (300,): the key stands at place 0
+for_few_random_pairs_the_nearest_is_best = nearest.float().mean().item() < 0.1
 assert it_begins_at_its_largest
 assert it_rises_again_and_again
-assert at_another_query_the_distance_may_help
-f"it rises at {(steps > 0).float().mean():.2f} of the steps"
+assert for_few_random_pairs_the_nearest_is_best
+f"it rises at {(steps > 0).float().mean():.2f} of the steps; of 300 random pairs {nearest.sum()} are best at distance 0"
 
 # %% [markdown]
-# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And for a query
-# of minus ones the nearest token has the *lowest* score of all. A head decides for itself which distances it likes.
+# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And of 300 random
+# pairs of query and key, 4 have their largest score at distance 0. A head can learn which distances it likes.
 
 # %% [markdown]
 # ## SwiGLU: a gate
@@ -1122,9 +1126,7 @@ Gated = check(SwiGLU).verified
 # %%
 old = 2 * 576 * (4 * 576)
 hidden = old // (3 * 576)
-two_thirds_of_four_times = hidden == 1536 == 576 * 8 // 3
 the_same_number_of_weights = sum(w.numel() for w in Gated(576, hidden).parameters()) == old
-assert two_thirds_of_four_times
 assert the_same_number_of_weights
 hidden
 
@@ -1159,12 +1161,12 @@ said_product[:3], z_and_u[:3].prod(1)
 # SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers a token?
 
 # %%
-every_head_its_own = 30 * 9 * 64 * 2
-three_heads_for_all = 30 * 3 * 64 * 2
-a_third_is_left = (every_head_its_own, three_heads_for_all) == (34_560, 11_520)
-more_than_twice_the_model = every_head_its_own * 8192 > 2 * 135_000_000
-assert a_third_is_left
-assert more_than_twice_the_model
+from course_lib.llama import LlamaBlock
+
+blocks = [LlamaBlock(576, 9, G, 1536, 1e5, {"SwiGLU": Gated}) for G in (9, 3)]
+every_head_its_own, three_heads_for_all = (30 * (b.W_k.out_features + b.W_v.out_features) for b in blocks)
+real_layers_keep_what_paper_says = (every_head_its_own, three_heads_for_all) == (30 * 9 * 64 * 2, 30 * 3 * 64 * 2)
+assert real_layers_keep_what_paper_says
 [f"{numbers * 2 * 8192 / 1e6:.0f} MB for 8,192 tokens" for numbers in (every_head_its_own, three_heads_for_all)]
 
 # %% [markdown]
@@ -1251,9 +1253,10 @@ parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": groupe
 
 # %% [markdown]
 # Three models of two blocks, 32 wide. One has the four new parts. One is the same without RoPE: queries and keys stay
-# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. Each was trained five times,
-# with other first weights and other symbols; these results are stored (`course_lib/experiments/results/15-copies.tsv`).
-# *Your* parts are trained now. **Predict** three bundles of curves.
+# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. It also has its own start: a
+# table of numbers of size one, and another map at the end (ours: size 32^−½, and the table is the map, too). Each was
+# trained five times at a rate of 0.003, with other first weights and other symbols; these results are stored
+# (`course_lib/experiments/results/15-copies.tsv`). *Your* parts are trained now. **Predict** three bundles of curves.
 
 # %%
 from course_lib.experiments.copies import copied, small_llama, train
@@ -1267,7 +1270,7 @@ loss_of_yours = train(small, seed=0, steps=200)
 runs, at = stored("15-copies"), range(20, 201, 20)
 styles = {"your four parts": ("C0", "-"), "without RoPE": ("C1", ":"), "the parts of 2017": ("C2", "--")}
 figure, axis = plt.subplots(figsize=(7, 3.2))
-for run in runs:
+for run in [run for run in runs if run["model"] in styles]:
     color, style = styles[run["model"]]
     axis.plot(at, [run[f"loss at {step}"] for step in at], style, color=color, alpha=0.7,
               label=f"{run['model']}, five times" * (run["seed"] == 0) or None)
@@ -1279,22 +1282,28 @@ plots.show(figure, "Loss over 200 steps, five curves for each of three models. A
                    "parts of 2017 all five fall between steps 80 and 180. Without RoPE all five stay above 2.2.")
 
 # %%
-each = {name: [run for run in runs if run["model"] == name] for name in styles}
+each = {name: [run for run in runs if run["model"] == name] for name in dict.fromkeys(run["model"] for run in runs)}
 new, old = each["your four parts"], each["the parts of 2017"]
 your_parts_learn_to_copy_today = second_half(small, said_twice(200, 10, seed=999_999)).item() < 0.5
 all_ten_have_learned_it = max(run["loss at 200"] for run in new + old) < 0.1
 without_rope_none_has = min(run["loss at 200"] for run in each["without RoPE"]) > 2
-at_step_100_four_of_five_are_far_ahead = [a["loss at 100"] < b["loss at 100"] / 3
-                                          for a, b in zip(new, old, strict=True)].count(True) == 4
+at_the_other_start_the_four_parts_have_not = min(run["loss at 200"] for run in each["four parts, table of 2017"]) > 2
+learned_at_100 = {name: sum(run["loss at 100"] < 1 for run in each[name]) for name in each}
+at_another_rate_2017_is_about_as_fast = learned_at_100["2017, rate 0.01"] >= learned_at_100["your four parts"]
 assert your_parts_learn_to_copy_today
 assert all_ten_have_learned_it
 assert without_rope_none_has
-assert at_step_100_four_of_five_are_far_ahead
+assert at_the_other_start_the_four_parts_have_not
+assert at_another_rate_2017_is_about_as_fast
+{name: [round(run[f"loss at {step}"], 2) for run in each[name]] for name, step in
+ (("four parts, table of 2017", 200), ("2017, rate 0.01", 100))}
 
 # %% [markdown]
-# They work, and in 200 steps RoPE is needed: it is all that differs between the first model and the second. The model
-# with the parts of 2017 learns it, too. It was slower in four of five trainings, and as fast in the fifth. Which of the
-# differences makes it slower, this task does not say.
+# They work, and in these 200 steps RoPE is needed: it is all that differs between the first model and the second. The
+# parts of 2017 learn it, too, and most often later. But each model had the start and the rate that it was given. In ten
+# more stored trainings one of these is changed. With a table of numbers of size one, the four parts stay above 2 in
+# all five. With a rate of 0.01, the parts of 2017 are about as fast. So this race says nothing about the parts of 2017
+# against those of today.
 #
 # RoPE knows distances only, whatever the place. **Predict:** so does the model copy *twelve* symbols as well as ten?
 
@@ -1316,23 +1325,32 @@ print("what stood ten before  ", longer[0, 3:-10].tolist())
 # are ten symbols, both rules give the same.
 #
 # Is that the reason? Then a model that is trained on rows of changing length, where no single distance fits, should do
-# better on twelve. **Predict:** trained on five to eleven symbols, how many of twelve?
+# better on twelve. **Predict:** trained on five to eleven symbols, how many of twelve? Of sixteen, and of three? And
+# does RoPE help with that?
 
 # %%
 lengths = stored("15-lengths")  # three trainings each, of 1,500 steps
-of_twelve = {trained: [run["of 12"] for run in lengths if run["trained"] == trained]
-             for trained in ("always ten", "five to eleven")}
-of_twelve
+right_of = {(trained, n): [round(run[f"of {n}"], 2) for run in lengths if run["trained"] == trained]
+            for trained in ("always ten", "five to eleven", "five to eleven, without RoPE") for n in (12, 16, 3)}
+right_of
 
 # %%
-trained_on_ten_none_copies_twelve = max(of_twelve["always ten"]) < 0.05
-trained_on_changing_lengths_all_copy_most = min(of_twelve["five to eleven"]) > 0.6
+trained_on_ten_none_copies_twelve = max(right_of["always ten", 12]) < 0.05
+trained_on_changing_lengths_all_copy_most = min(right_of["five to eleven", 12]) > 0.6
+farther_away_it_gets_worse = max(right_of["five to eleven", 16] + right_of["five to eleven", 3]) < 0.6
+without_rope_twelve_goes_about_as_well = min(right_of["five to eleven, without RoPE", 12]) > 0.5
+without_rope_three_goes_better = min(right_of["five to eleven, without RoPE", 3]) > max(right_of["five to eleven", 3])
 assert trained_on_ten_none_copies_twelve
 assert trained_on_changing_lengths_all_copy_most
+assert farther_away_it_gets_worse
+assert without_rope_twelve_goes_about_as_well
+assert without_rope_three_goes_better
 
 # %% [markdown]
-# About seven of ten are right, at a length that it never saw. So this model *can* hold a more general rule. Rows of
-# always ten symbols gave training no cause to find it. (Lesson 09 had the same with sinusoids.)
+# About seven of ten are right, at a length that it never saw. Rows of always ten symbols gave training no cause for
+# that. (Lesson 09 had the same with sinusoids.) But it holds only near the trained lengths: of sixteen about half are
+# right, and of three a quarter. And a model without RoPE does about as well on twelve, and better on three. Here RoPE
+# made it quick, not general.
 
 # %% [markdown]
 # ## The real one
@@ -1397,18 +1415,11 @@ if have(SMOLLM2, "the largest difference between the logits of the two layouts o
     print(f"largest difference between the two layouts: {difference:.0e}")
 
 # %% [markdown]
-# ## A right answer is no proof
+# ## One wrong part at a time
 #
-# " Paris" is convincing. Is it? Put one wrong part at a time into the model. **Predict** for which of these it still
-# says Paris:
-#
-# | part | mistake |
-# |---|---|
-# | norm | layer norm in the place of RMSNorm |
-# | RoPE | places counted from 1 |
-# | RoPE | the other layout, (i, i + d/2), with the rows as they are |
-# | RoPE | left out |
-# | grouped queries | heads dealt out in turn, and not in blocks |
+# " Paris" is convincing. Is it? Put one wrong part at a time into the model: layer norm in the place of RMSNorm; RoPE
+# with places counted from 1, or in the other layout with the rows as they are, or left out; heads dealt out in turn,
+# and not in blocks. **Predict** for which of these it still says Paris.
 
 # %%
 def from_1(x, base):
@@ -1427,41 +1438,64 @@ list(wrong_parts)
 
 
 # %% tags=["nbval-ignore-output"]
-def bits_and_paris(wrong):
-    """With other parts in all blocks: bits per token of a text, and the probability of Paris."""
+TEXTS = ["The lighthouse keeper wrote a letter to his sister, who lived in the harbour town.",
+         "Water boils at a lower temperature on a high mountain, because the air presses on it with less force.",
+         "The committee will meet again on Thursday to discuss the budget, the new library and the state of the roads.",
+         "When the bell rang, the children put away their books, took their coats and ran out into the snow.",
+         "To make bread you need flour, water, salt and yeast, a warm place, and the patience to wait for an hour."]
+CAPITALS = dict(France="Paris", Italy="Rome", Germany="Berlin", Spain="Madrid", Japan="Tokyo", Russia="Moscow",
+                England="London", Egypt="Cairo", Greece="Athens", China="Beijing")
+
+
+def bits(ids):
+    """The loss of the model on a text: bits per token."""
+    return F.cross_entropy(writer(ids)[0, :-1], ids[0, 1:]).item() / math.log(2)
+
+
+@torch.no_grad()
+def tried(wrong):
+    """With other parts in all blocks: bits per token of each text and of all as one, p(Paris), capitals found."""
     for block in writer.blocks:
         block.parts.update(parts | wrong)
-    with torch.no_grad():
-        bits = F.cross_entropy(writer(ids)[0, :-1], ids[0, 1:]).item() / math.log(2)
-    return bits, next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item()
+    first = [next_token(f"The capital of {land} is").argmax().item() == speaker.encode(f" {city}").ids[0]
+             for land, city in CAPITALS.items()]
+    paris = next_token("The capital of France is")[speaker.encode(" Paris").ids[0]].item()
+    return [bits(torch.tensor([speaker.encode(text).ids])) for text in [*TEXTS, " ".join(TEXTS)]], paris, sum(first)
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "for each wrong part, the probability of Paris and the bits per token"):
-    seen = {name: bits_and_paris(wrong) for name, wrong in wrong_parts.items()}
+if have(SMOLLM2, "for each wrong part, the probability of Paris, and how many of ten capitals come first"):
+    seen = {name: tried(wrong) for name, wrong in wrong_parts.items()}
     for block in writer.blocks:
         block.parts.update(parts)
-    for name, (bits, paris) in seen.items():
-        print(f"{name:16} p(Paris) = {paris:.2f}   {bits:5.2f} bits a token")
+    for name, (_, paris, first) in seen.items():
+        print(f"{name:16} p(Paris) = {paris:.2f}   {first} of 10 capitals")
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "the bits per token that each wrong part costs"):
-    right_bits, right_paris = seen["nothing wrong"]
+if have(SMOLLM2, "the bits per token that each wrong part costs, on five texts, and on all five as one"):
+    right_bits, right_paris, _ = seen["nothing wrong"]
+    lost = {name: [b - a for a, b in zip(right_bits, each_text, strict=True)] for name, (each_text, *_) in seen.items()}
     layer_norm_says_it_even_more_firmly = seen["layer norm"][1] > right_paris
     two_wrong_parts_still_say_paris = min(seen[name][1] for name in ("layer norm", "halves as pairs")) > 0.6
-    wrong_pairs_cost_as_much_as_no_rope = seen["halves as pairs"][0] > seen["no RoPE"][0] - 0.1 > right_bits + 0.2
-    places_from_1_change_nothing = abs(seen["places from 1"][0] - right_bits) < 1e-3
+    without_rope_most_capitals_are_named = seen["no RoPE"][2] > 5
+    both_cost_on_every_text = min(lost["halves as pairs"] + lost["no RoPE"]) > 0.3
+    and_most_on_the_long_one = all(max(lost[name]) == lost[name][-1] > 2 for name in ("halves as pairs", "no RoPE"))
+    places_from_1_change_nothing = max(map(abs, lost["places from 1"])) < 1e-3
     heads_in_turn_are_the_end = seen["heads in turn"][1] < 0.01
     assert layer_norm_says_it_even_more_firmly
     assert two_wrong_parts_still_say_paris
-    assert wrong_pairs_cost_as_much_as_no_rope
+    assert without_rope_most_capitals_are_named
+    assert both_cost_on_every_text
+    assert and_most_on_the_long_one
     assert places_from_1_change_nothing
     assert heads_in_turn_are_the_end
-    print("bits lost:", {name: f"{bits - right_bits:.2f}" for name, (bits, _) in seen.items()})
+    for name, texts in lost.items():
+        print(f"{name:16} bits lost: {[round(b, 2) for b in texts]}")
 
 # %% [markdown]
-# Layer norm still says Paris, even more firmly. So does RoPE in the layout that does not fit these rows, over five
-# words. But on a text of 17 tokens it loses half a bit per token, as much as no RoPE at all. Counting from 1 changes
-# **nothing**, since only distances count: a model does not mind it. Only the heads in turn fail at once.
+# Layer norm still says Paris, even more firmly. So does RoPE in the layout that does not fit these rows, and 9 of ten
+# capitals are right, as many as with the right parts. Even without RoPE it is 8. But on five texts of 17 to 26 tokens
+# the layout costs 0.4 to 0.7 bits a token, and no RoPE 0.5 to 2.3. On all five as one text, 108 tokens, they cost 2.6
+# and 3.0. Counting from 1 changes **nothing**, since only distances count. Only the heads in turn fail at once.
 #
 # One pretty answer is an anecdote. Compare all logits with a reference, on texts that are long enough.
 
@@ -1469,7 +1503,7 @@ if have(SMOLLM2, "the bits per token that each wrong part costs"):
 # ## It writes
 #
 # Greedily, one token at a time, always the most probable one. This model is a fine-tuned one: after two trillion tokens
-# of text it was trained on talks. Marks say who speaks.
+# of text it was trained on conversations. Marks say who speaks.
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -1564,11 +1598,9 @@ if have(SMOLLM2, "these weights for all heads of all blocks, as two tables"):
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "for three rows of tokens, the head that looks most at the token after the copy"):
-    after_the_copy = []  # (blocks, H) for each of three rows of tokens
-    for seed in range(3):
-        row = torch.randint(49152, (1, 50), generator=torch.Generator().manual_seed(seed)).repeat(1, 2)
-        t = torch.arange(50, 99)
-        after_the_copy.append(looks_at(row)[:, :, t, t - 49].mean(-1))
+    rows, t = [torch.randint(49152, (1, 50), generator=torch.Generator().manual_seed(seed)).repeat(1, 2)
+               for seed in range(3)], torch.arange(50, 99)
+    after_the_copy = [looks_at(row)[:, :, t, t - 49].mean(-1) for row in rows]  # three of (blocks, H)
     best = [divmod(table.argmax().item(), 9) for table in after_the_copy]
     the_same_head_each_time = best == [(18, 6)] * 3
     it_is_an_induction_head = min(table[18, 6].item() for table in after_the_copy) > 0.7
@@ -1581,27 +1613,66 @@ if have(SMOLLM2, "for three rows of tokens, the head that looks most at the toke
 
 # %% [markdown]
 # Head 7 of block 19 gives about 0.9 of its weight to that one place, in three rows of tokens that mean nothing. What
-# the small model did not find in rows of ten, training on real text brought about.
+# the small model did not find in rows of ten, training on real text brought about. Is it missed? Cut it, and then
+# head 1 of the same block. **Predict** the loss on the second half.
+
+# %% tags=["nbval-ignore-output"]
+def columns_of(block, head):
+    """The columns of W_o that read a head of SmolLM2, both counted from 0."""
+    return [writer.blocks[block].W_o.weight.detach()[:, 64 * head : 64 * head + 64]]
+
+
+if have(SMOLLM2, "the loss on the second halves with no head cut, with this one, and with another one"):
+    def losses():
+        return torch.stack([second_half(writer, row) for row in rows])  # (3,)
+
+    uncut, without_7, without_1 = losses(), silenced(columns_of(18, 6), losses), silenced(columns_of(18, 0), losses)
+    the_induction_head_is_missed = (without_7 - uncut).min().item() > 1
+    the_other_one_is_not = (without_1 - uncut).abs().max().item() < 0.2
+    assert the_induction_head_is_missed
+    assert the_other_one_is_not
+    for name, three in {"no head cut": uncut, "head 7 cut": without_7, "head 1 cut": without_1}.items():
+        print(f"{name:12}", [f"{loss:.2f}" for loss in three])
+
+# %% [markdown]
+# It is: in each of the three rows the loss rises by about 2. The other head changes next to nothing.
 
 # %% [markdown]
 # ## When does it know?
 #
 # The logit lens of lesson 12: behind every block, ask the last norm and the table what would come next. **Predict:**
-# behind which of the 30 blocks does " Paris" come first?
+# behind which of the 30 blocks does " Paris" come first? And from where on does its place among 49,152 tokens rise?
 
 # %% tags=["nbval-ignore-output"]
-if have(SMOLLM2, "what the lens reads behind every fourth block, and behind the last four"):
-    x, lens = writer.embed(torch.tensor([speaker.encode("The capital of France is").ids])), []
-    with torch.no_grad():
-        for block in writer.blocks:
-            x = block(x)  # (1, T, 576)
-            lens.append((norm(x[0, -1], writer.norm) @ writer.embed.weight.T).softmax(-1))
-    paris = [p[speaker.encode(" Paris").ids[0]].item() for p in lens]
-    before_the_last_blocks_nothing_says_paris = max(paris[:26]) < 0.01
+@torch.no_grad()
+def lens():
+    """What would come next, read behind each block: probabilities (30, 49152)."""
+    x, behind = writer.embed(torch.tensor([speaker.encode("The capital of France is").ids])), []
+    for block in writer.blocks:
+        x = block(x)  # (1, T, 576)
+        behind.append((norm(x[0, -1], writer.norm) @ writer.embed.weight.T).softmax(-1))
+    return torch.stack(behind)
+
+# %% tags=["nbval-ignore-output"]
+if have(SMOLLM2, "what the lens reads behind some blocks, the rank of Paris, and both without head 5 of block 24"):
+    city, seen_by_lens = speaker.encode(" Paris").ids[0], lens()
+    without_heads = {head + 1: silenced(columns_of(23, head), lens) for head in range(9)}
+    paris, ranks = seen_by_lens[:, city].tolist(), (seen_by_lens > seen_by_lens[:, [city]]).sum(1) + 1
+    without_5 = (without_heads[5] > without_heads[5][:, [city]]).sum(1) + 1
+    as_a_probability_it_comes_late = max(paris[:26]) < 0.01
     the_last_block_decides = paris[28] < 0.2 and paris[29] > 0.7
-    assert before_the_last_blocks_nothing_says_paris
+    in_block_24_the_rank_jumps = (ranks[23] < ranks[22] / 4).item()
+    without_head_5_it_does_not = (without_5[23] > ranks[22] / 2).item()
+    in_the_end = {head: round(read[29, city].item(), 2) for head, read in without_heads.items()}
+    of_this_block_only_head_5_is_missed = [head for head, p in in_the_end.items() if p < 0.7] == [5]
+    assert as_a_probability_it_comes_late
     assert the_last_block_decides
-    print([repr(speaker.decode([p.argmax().item()])) for p in lens[::4] + lens[-4:]])
+    assert in_block_24_the_rank_jumps
+    assert without_head_5_it_does_not
+    assert of_this_block_only_head_5_is_missed
+    print([repr(speaker.decode([p.argmax().item()])) for p in [*seen_by_lens[::4], *seen_by_lens[-4:]]])
+    print(f"rank of ' Paris' behind blocks 22 to 30: {ranks[21:].tolist()}, without head 5: {without_5[21:].tolist()}")
+    print("p(Paris) with one head of block 24 cut:", in_the_end)
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
@@ -1612,8 +1683,9 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
                        "after 29 and 0.77 after the last one.")
 
 # %% [markdown]
-# In the last block. That does **not** mean that it is found there. Up to then the vector speaks a language of its
-# own, in which the last map cannot read. A head fetched France in block 24, when the lens still saw nothing.
+# As a probability it comes with the last block. As a rank it comes earlier: 2,079th after block 23, 396th after block
+# 24, 7th after block 28. The jump in block 24 is made by the head that fetched France: cut it, and " Paris" stays
+# 2,017th, and p(Paris) falls from 0.77 to 0.14 in the end. No other head of that block brings it below 0.7.
 #
 # The lens shows when something can be *read off*. When it is *known* is another question.
 
@@ -1623,7 +1695,8 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
 # - A file of weights is names, shapes and numbers. Somebody has to know which name is which part.
 # - Loading proves nothing, and neither does a right answer. Agreement with a reference, to rounding, does.
 # - Pool over real tokens. Compare directions. Meaning finds what shares no word; counted words find what has a name.
-# - What a head does is measured over many texts. A clear map does not make a head important.
+# - What a head does is measured over many texts. Whether it is missed depends on the question: cut it, and ask more
+#   than one.
 # - RMSNorm forgets size only. RoPE turns queries and keys, so that a score knows the distance alone; its layout has to
 #   fit the rows of the file. SwiGLU can multiply. Grouped queries make the cache smaller.
 # - All of it is still what you built: queries, keys, values, a mask, a sum with weights that sum to one.
