@@ -711,7 +711,7 @@ at_best = draw.best_rates(rows)  # {(loss, optimizer, width, version): five rows
 plots.show(draw.over_widths(at_best, "squared error"), "training")
 wrong = [1000 * row["wrong"] for by in ("gradient descent", "Adam")
          for row in at_best["squared error", by, 256, "version 1"]]
-print(f"version 1, width 256: {min(wrong):.0f} to {max(wrong):.0f} of 1,000 arg-maxes wrong")
+print(f"version 1, width 256: {min(wrong):.0f} to {max(wrong):.0f} of 1,000 are wrong")
 
 # %% [markdown]
 # A line joins the medians of five trainings; a bar spans all five. (Markers stand side
@@ -885,10 +885,10 @@ predict(
 # %%
 scorers = stored("04-scorers-early")  # after 100 steps
 plots.show(draw.by_scorer(scorers), "four-scorers")
-late = [row for row in stored("04-scorers") if row["score"] == "dot"
-        and row["width"] == 256 and row["steps"] == 3000 and row["rate"] in (0.01, 0.03)]
-print("plain, width 256, 3,000 steps, wrong of 100:",
-      sorted(round(100 * (1 - row["right"]), 1) for row in late))
+late = [row for row in stored("04-scorers")
+        if (row["score"], row["width"], row["steps"]) == ("dot", 256, 3000)]
+wrong = [100 * (1 - row["right"]) for row in late if row["rate"] in (0.01, 0.03)]
+print(f"plain, 3,000 steps: {min(wrong):.0f} to {max(wrong):.0f} of 100 wrong")
 
 # %% [markdown]
 # Three of the four solve it at every width, or miss one in a hundred. The plain dot
@@ -922,14 +922,14 @@ claim("at 256 it misses a fifth of the answers and more", max(at["dot", 256]) < 
 
 # %% tags=["predict"]
 predict(
-    "Softmax of the 1,000 *divided* scores: how many weights are above 0.0001, a tenth "
-    "of their mean?",
+    "Softmax of the 1,000 *divided* scores: how many weights are above 0.0001, a "
+    "tenth of their mean?",
     {
         "about 950 or more": True,
         "about 100": "A tenth of the mean is a score about 1.8 below 0. How many of "
         "1,000 lie below that, at a standard deviation of 1?",
-        "fewer than 10": "That is the scores as drawn: there the largest leads the next, "
-        "typically by about twenty, and each unit is a factor of 2.7.",
+        "fewer than 10": "That is the scores as drawn: there the largest leads the "
+        "next, typically by about twenty, and each unit is a factor of 2.7.",
     },
     concept="C035",
 )
@@ -976,8 +976,9 @@ plots.show(draw.over_rates(swept, title="width {}"), "rates")
 
 # %% tags=["claim"]
 # The proof
-chosen_rates = {(d, version): at_best["squared error", "gradient descent", d, version][0]
-                ["rate"] for d in (16, 64, 256) for version in ("version 2", small_start)}
+chosen_rates = {
+    (d, version): at_best["squared error", "gradient descent", d, version][0]["rate"]
+    for d in (16, 64, 256) for version in ("version 2", small_start)}
 claim("with gradient descent version 2 has one best rate at all widths",
       len({chosen_rates[d, "version 2"] for d in (16, 64, 256)}) == 1)
 claim("with a small W the best rate is d times smaller",

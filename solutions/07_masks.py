@@ -6,8 +6,8 @@
 # **At the end you can**
 #
 # - catch a decoder that sees the future, and stop it;
-# - say why a mask works before the softmax and not after it, and what an empty row should give;
-# - prove of your own function that nothing flows back from the future;
+# - say where in attention a mask has to act, and why, and what an empty row should give;
+# - test any function for leaks from the future, and say what each test can miss;
 # - hide padding without mixing up the axes, and hand a mask to PyTorch the right way round.
 
 # %%
@@ -59,7 +59,7 @@ def guess(guesser, attention, mask, rolls):
 
 # %% [markdown]
 # It trains on rows of seven rolls: at each of the first six, it has to say the next one. Then it is tested on 1,000
-# new rows. For attention we take PyTorch's own; yours will take over soon.
+# new rows. Its attention will keep its weights, so that we can see where it looks; yours takes over soon.
 
 # %%
 from course_lib.training import fit
@@ -81,42 +81,42 @@ def learn_the_die(attention, mask, seed, T=6, D=16, batch=32, steps=120):
     hits = (logits.argmax(-1) == following).float()  # (1000, T)
     return torch.stack([hits.mean(0), losses.detach().mean(0)])
 
+
+# %%
+looks = []  # the weights of every call: (batch, T, T)
+
+
+def watched(query, key, value, mask):
+    """Attention that hides nothing and keeps its weights."""
+    looks.append(torch.softmax(query @ key.transpose(1, 2) / query.shape[-1] ** 0.5, -1))
+    return looks[-1] @ value
+
 # %% [markdown]
 # **Predict:** how often is it right at each of the six places? An honest guesser is right once in six, on average.
+# And is its loss at the last place 1.79?
 
 # %%
-seen = torch.stack([learn_the_die(F.scaled_dot_product_attention, None, seed) for seed in range(3)])  # (3, 2, T)
+seen = torch.stack([learn_the_die(watched, None, seed) for seed in range(3)])  # (3, 2, T)
+weight_on_the_next_place = looks[-1].diagonal(1, 1, 2).mean().item()  # on the new rows
 it_knows_five_rolls_in_advance = seen[:, 0, :5].min().item() > 0.95
-its_loss_there_is_nearly_zero = seen[:, 1, :5].max().item() < 0.2
+it_looks_at_the_next_place = weight_on_the_next_place > 0.95
 the_last_place_only_guesses = seen[:, 0, 5].max().item() < 0.25
+and_is_too_sure_of_its_guess = seen[:, 1, 5].min().item() > 2
 assert it_knows_five_rolls_in_advance
-assert its_loss_there_is_nearly_zero
+assert it_looks_at_the_next_place
 assert the_last_place_only_guesses
-it_knows_five_rolls_in_advance, the_last_place_only_guesses
-
-
-# %%
-def draw_hits(runs, alt):
-    """The share of hits at each place, a dot for each seed, and the line that no honest guesser passes."""
-    figure, axes = plt.subplots(1, len(runs), figsize=(4.6 * len(runs), 2.6), squeeze=False, layout="constrained")
-    for axis, (title, hits) in zip(axes[0], runs.items(), strict=True):
-        axis.plot(range(1, 7), hits[:, 0].T, "o", color="#46327e", alpha=0.5)
-        axis.axhline(honest_hits, color="black", linestyle="--", label="one in six")
-        axis.set(title=title, xlabel="place", ylabel="share of hits", ylim=(0, 1.1))
-        axis.legend(loc="center left", fontsize=8)
-    plots.show(figure, alt)
-
-
-draw_hits({"every place sees every place": seen},
-          "Share of right guesses at six places, a dot for each of three seeds: at places 1 to 5 all dots are at one, "
-          "at place 6 they are near the dashed line at one sixth.")
+assert and_is_too_sure_of_its_guess
+for name, at_each_place in zip(("hits", "loss"), seen.mean(0).tolist(), strict=True):
+    print(name, "at each place:", [round(value, 2) for value in at_each_place])
+print(f"weight on the next place: {weight_on_the_next_place:.2f}")
 
 # %% [markdown]
 # It has not learned to look into the future of a die. It has learned to **copy**: the roll it is asked for at place 3
-# lies before its eyes as the input of place 4. Only the last place has nothing to copy from.
+# is the input of place 4, and that is where it looks. Only the last place has nothing to copy from.
 #
 # And the last place is the one that counts. When a decoder writes, the word it looks for does not exist yet: it
-# always stands at the last place. This one is perfect in training and knows nothing when it is needed.
+# always stands at the last place. This one is perfect in training, and when it is needed, it is sure of what it cannot
+# know: its loss there is above 2, worse than saying "one sixth each".
 
 # %% [markdown] name="test-time"
 # ## What may a word see?
@@ -136,8 +136,9 @@ for i in range(T - 1):
 # would have had if it were really writing: word i and those before it. The rest is hidden. **The mask imitates test
 # time.**
 #
-# One difference remains. In training the part a row sees is the *perfect* first part: the true words. Later, the
-# decoder has to go on from words of its own, and some of them may be wrong. Lesson 11 comes back to that.
+# One difference remains. In training the part a row sees is the *perfect* first part: the true words. This is called
+# **teacher forcing**. Later, the decoder has to go on from words of its own, and some of them may be wrong. Lesson 11
+# comes back to that.
 #
 # We write the rule as a table of True and False. A row is the word that asks, a column the word that is asked.
 # **True means: may attend.**
@@ -348,21 +349,25 @@ W_v.grad
 torch.manual_seed(0)  # for the random weights of the module
 batch = two[None]  # (1, 2, D)
 module = nn.MultiheadAttention(4, 1, batch_first=True)
+nn.init.constant_(module.out_proj.bias, 0.5)  # as if it had trained: a fresh one is 0
 empty_row = {"function": F.scaled_dot_product_attention(batch, batch, batch, attn_mask=nobody)[0, 0]}
 for wanted in (False, True):
     out = module(batch, batch, batch, attn_mask=~nobody, need_weights=wanted)[0]
     empty_row[f"module, need_weights={wanted}"] = out[0, 0]
-torch_gives_zeros_without_weights = not any(empty_row[name].any() for name in list(empty_row)[:2])
-torch_gives_nan_with_weights = empty_row["module, need_weights=True"].isnan().all().item()
-assert torch_gives_zeros_without_weights
-assert torch_gives_nan_with_weights
+the_function_gives_zeros = not empty_row["function"].any()
+the_module_gives_its_output_bias = torch.equal(empty_row["module, need_weights=False"], module.out_proj.bias)
+or_nan_if_weights_are_wanted = empty_row["module, need_weights=True"].isnan().all().item()
+assert the_function_gives_zeros
+assert the_module_gives_its_output_bias
+assert or_nan_if_weights_are_wanted
 {name: row.tolist() for name, row in empty_row.items()}
 
 # %% [markdown]
-# Zeros, and in one case NaN, from the same library. How would one make zeros? A first idea is the smallest number that
-# the **dtype** has, the kind of number that a tensor holds; ours is `float32`, and `torch.finfo` knows its limits. That
-# number is far below every score, and a row full of it has a softmax. **Predict:** which weights does the first word
-# get now?
+# Three answers from one library: the function gives zeros, the module its output bias (zero at the start), or NaN.
+# How would one make zeros? A first idea is the smallest number that the **dtype** has, the kind of number that a tensor
+# holds; ours is `float32`, and `torch.finfo` knows its limits. (Fill a tensor of dtype `float16` with −10⁹, and torch
+# raises an error: it does not fit.) That number is far below every score, and a row full of it has a softmax.
+# **Predict:** which weights does the first word get now?
 
 # %%
 smallest = torch.finfo(torch.float32).min
@@ -385,17 +390,21 @@ assert the_other_row_is_untouched
 closed
 
 # %% [markdown]
-# The test: add 100 to a hidden word. **Predict:** by how much does the empty row move, in both ways?
+# Two tests. Add 100 to the hidden word: by how much does the empty row move, filled alone and with zeros? And is the
+# gradient of the value matrix all right again? **Predict** both.
 
 # %%
 another = two + torch.tensor([[0.0], [100.0]])  # "visits" is hidden from "Jane"
 moved_when_filled = (filled @ another - filled @ two)[0].abs().max().item()
 moved_when_closed = (closed @ another - closed @ two)[0].abs().max().item()
 the_smallest_number_alone_lets_it_through = moved_when_filled > 10
-zeros_do_not = moved_when_closed == 0
+W_v.grad = None
+(closed @ (two @ W_v))[1].sum().backward()  # the same loss as before
+the_gradient_is_what_the_second_word_says = torch.allclose(W_v.grad, (weights[1] @ two)[:, None].expand(4, 4))
 assert the_smallest_number_alone_lets_it_through
-assert zeros_do_not
+assert the_gradient_is_what_the_second_word_says
 print("moved, filled alone:", moved_when_filled, "  with zeros:", moved_when_closed)
+print("first column of the gradient:", [round(g, 2) for g in W_v.grad[:, 0].tolist()])
 
 # %% [markdown]
 # ## Attention with a mask
@@ -488,10 +497,11 @@ assert september_itself_does
 dict(zip(words, [round(m, 1) for m in moved.tolist()], strict=True))
 
 # %% [markdown]
-# That was one change of one word. The **gradient** asks about all small changes of all words at once: how much does
-# out_t move when x_s moves? For s > t it has to be exactly zero. We draw its norm for every pair, in four versions: no
-# mask; zeros after the softmax; your attention with your mask; and **masked multi-head attention**, two heads of
-# lesson 06 that share this mask. **Predict:** in which of them is the upper triangle empty?
+# That was one change of one word. The **gradient** asks about small changes of every word: how much does
+# out_t move when x_s moves? For s > t it has to be exactly zero. We draw its norm for every pair, in five versions: no
+# mask; zeros after the softmax; your attention with your mask; the same plus a mean over the whole sentence, which is
+# **detached**: no gradient flows through it; and **masked multi-head attention**, two heads of lesson 06 that share
+# this mask. **Predict:** which of them leak, and in which is the upper triangle empty?
 
 # %%
 from course_lib.attention import MultiHeadAttention
@@ -508,28 +518,31 @@ two_heads = MultiHeadAttention(4, 2)
 versions = {"no mask": lambda x: attend(x[None], x[None], x[None])[0],
             "zero after the softmax": lambda x: torch.softmax(x @ x.T / 2, -1) * mask @ x,
             "yours": layer,
+            "detached mean": lambda x: layer(x) + x.detach().mean(0),
             "two heads": lambda x: two_heads(x[None], x[None], x[None], causal(len(x)))[0]}
 maps = {name: influence(function) for name, function in versions.items()}
 above = {name: m[~mask].max().item() for name, m in maps.items()}
 nothing_comes_from_the_future = above["yours"] == above["two heads"] == 0
 zero_afterwards_lets_it_through = above["zero after the softmax"] > 0.5
+a_leak_that_is_detached_is_missed = above["detached mean"] == 0
 assert nothing_comes_from_the_future
+assert a_leak_that_is_detached_is_missed
 assert zero_afterwards_lets_it_through
 {name: round(largest, 2) for name, largest in above.items()}  # the largest entry above the diagonal
 
 # %%
-figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 5, figsize=(17, 3.8), sharey=True, layout="constrained")
 for axis, (name, matrix) in zip(axes, maps.items(), strict=True):
     plots.heat_map(axis, matrix, words, words, title=name)
     axis.set(xlabel="input that moves, s")
 axes[0].set(ylabel="output, t")
-plots.show(figure, "Four squares of gradient norms. Without a mask every entry is positive. With zeros after the "
+plots.show(figure, "Five squares of gradient norms. Without a mask every entry is positive. With zeros after the "
                    "softmax the upper triangle is still filled. With the mask before it, in one head and in two, every "
-                   "entry above the diagonal is 0.00.")
+                   "entry above the diagonal is 0.00, and with a detached mean as well.")
 
 # %% [markdown]
 # The second picture is the leak through the denominator: no weight goes to the future, and the future still
-# has its say.
+# has its say. The fourth leaks as well, and the gradient is blind to it: it finds only smooth leaks near this one x.
 #
 # ### Exercise 3: `hides_the_future`
 #
@@ -559,6 +572,9 @@ from course_lib.black_box_tests import hides_the_future
 # %%
 keeps_it = check(hides_the_future).verified
 
+# %% [markdown]
+# **Predict:** does your test find the leak that the gradient missed?
+
 # %%
 from course_lib.checks import suspects
 
@@ -566,34 +582,53 @@ verdicts = {str(suspect): keeps_it(suspect) for suspect in suspects("hides_the_f
 three_of_five_leak = sum(verdicts.values()) == 2
 your_layer_does_not = keeps_it(layer)
 without_a_mask_it_leaks = not keeps_it(versions["no mask"])
+what_is_detached_is_found = not keeps_it(versions["detached mean"])
 assert three_of_five_leak
 assert your_layer_does_not
 assert without_a_mask_it_leaks
+assert what_is_detached_is_found
 verdicts
 
 # %% [markdown]
+# A detached value or an argmax slips past the gradient; change finds them. But change has its limits, too: a test with
+# six words misses a leak from seven words ahead. Tests find leaks; only the code proves that there is none.
+#
 # ## The die again
 #
-# The same guesser, with **your** attention and **your** mask. Beside it, a mask that is off by one: each place sees
-# one place too far. **Predict** both.
+# The same guesser, with **your** attention and **your** mask. Beside it, three that leak: each place sees one place
+# too far; zeros after the softmax; and a mask that hides the next roll alone and shows all those after it.
+# **Predict** for each: do the hits give it away? Does the loss?
 
 # %%
-one_too_far = torch.ones(6, 6, dtype=torch.bool).tril(1)
-blind = torch.stack([learn_the_die(attend, causal(6), seed) for seed in range(3)])  # (3, 2, T)
-peeping = torch.stack([learn_the_die(F.scaled_dot_product_attention, one_too_far, seed) for seed in range(3)])
-with_the_mask_it_only_guesses = blind[:, 0].max().item() < 0.25
-its_loss_is_no_better_than_honest = blind[:, 1].mean(-1).min().item() > honest_loss - 0.05
-one_place_too_far_is_enough_to_cheat = peeping[:, 0, :5].min().item() > 0.95
+def zeros_afterwards(query, key, value, mask):
+    """Attention that hides after the softmax."""
+    return torch.softmax(query @ key.transpose(1, 2) / query.shape[-1] ** 0.5, -1) * mask @ value
+
+
+# %%
+square = torch.ones(6, 6, dtype=torch.bool)
+guessers = {"your mask": (attend, causal(6)), "one place too far": (attend, square.tril(1)),
+            "zeros afterwards": (zeros_afterwards, causal(6)), "next roll hidden": (attend, ~square.triu(1).tril(1))}
+hits, losses = {}, {}
+for name, how in guessers.items():
+    runs = torch.stack([learn_the_die(*how, seed) for seed in range(3)])[:, :, :5]  # without the last place
+    hits[name], losses[name] = runs.mean(-1).T.tolist()  # one a seed
+    print(f"{name:18} hits {runs[:, 0].mean():.2f}   loss {runs[:, 1].mean():.2f}")
+with_the_mask_it_only_guesses = max(hits["your mask"]) < 0.2 and min(losses["your mask"]) > honest_loss - 0.05
+one_place_too_far_is_enough_to_cheat = min(hits["one place too far"]) > 0.95
+the_hits_miss_the_zeros = max(hits["zeros afterwards"]) < 0.2
+the_loss_finds_them = max(losses["zeros afterwards"]) < honest_loss - 0.05
+the_skipping_leak_stays_unseen = min(losses["next roll hidden"]) > honest_loss - 0.05
 assert with_the_mask_it_only_guesses
-assert its_loss_is_no_better_than_honest
 assert one_place_too_far_is_enough_to_cheat
-draw_hits({"your mask": blind, "one place too far": peeping},
-          "Two panels, three dots at each of six places. With your mask all are near the dashed line at one sixth. "
-          "With the mask that is one place too far they are at one for places 1 to 5, and near one sixth at place 6.")
+assert the_hits_miss_the_zeros
+assert the_loss_finds_them
+assert the_skipping_leak_stays_unseen
 
 # %% [markdown]
-# A loss that falls too well is a symptom. Random data make a good test of any model that has to predict: if it beats
-# chance there, on data it was not trained on, something leaks.
+# Random data make a good test of any model that has to predict, if you look at the loss and not at the hits. With zeros
+# afterwards, the future scales all six logits of a row alike: the largest stays the largest, hits stay at one in six,
+# and the loss falls below 1.79. And silence proves nothing: a leak that skips the next roll leaves a die unpredictable.
 
 # %% [markdown] name="padding"
 # ## The other thing to hide
@@ -692,9 +727,10 @@ assert with_the_axis_jane_is_jane
 print("wrong:", [round(v, 2) for v in wrong[1, 0].tolist()], " right:", [round(v, 2) for v in right[1, 0].tolist()])
 
 # %% [markdown]
-# No error, and wrong: query t of *every* sentence used the padding of sentence t. It "works" by accident whenever
-# B = Tq. So a padding mask carries its middle axis with it from the start. The size 1 there means: the same for every
-# query.
+# No error, and wrong: query t of *every* sentence used the padding of sentence t. That happens whenever B = Tq. With
+# B = 1 the result is even right, so no test with one sentence finds the slip. With Tq = 1 the one query is answered B
+# times: (2, 1, 4) becomes (2, 2, 4). So a padding mask carries its middle axis with it from the start. The size 1 there
+# means: the same for every query.
 
 # %% [markdown]
 # ### Exercise 5: `padding_mask_from_ids`
@@ -770,8 +806,8 @@ assert three_rows_are_empty
 allowed.int()[0]
 
 # %% [markdown]
-# Three empty rows in an ordinary sentence. With −∞ alone they would be NaN, and one step of training later everything
-# would.
+# Three empty rows in an ordinary sentence. With −∞ alone they would be NaN. One step of training later every output
+# would be, and after two steps all of W_q, W_k and W_v.
 
 # %%
 of_torch = F.scaled_dot_product_attention(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)
@@ -787,9 +823,9 @@ of_yours
 # %% [markdown] name="three-conventions"
 # ## Three conventions in one library
 #
-# Sooner or later you hand a mask to PyTorch. What does True mean there? Ask. Three words, and a mask that is True at
-# the last of them only. How much weight does that word get? **Predict** it for a function and for a module of the
-# same library.
+# Sooner or later you hand a mask to PyTorch. For its module you have turned one round already. But the module takes
+# two masks, and the function a third. Three words, and a mask that is True at the last of them only. **Predict:** how
+# much weight does that word get in the function, and in the module as `attn_mask` and as `key_padding_mask`?
 
 # %%
 three = x[None, :3]  # (1, 3, D)
@@ -815,6 +851,7 @@ assert in_the_module_true_is_shut_out
 assert for_padding_it_is_shut_out_too
 print("function, weight of the marked word:", by_function(marked.expand(3, 3))[:, 2].tolist())
 print("module, weight of the marked word:  ", by_module(attn_mask=marked.expand(3, 3))[:, 2].tolist())
+print("the same, as key_padding_mask:      ", by_module(key_padding_mask=marked[None])[:, 2].tolist())
 
 # %% [markdown] name="mask-table"
 # Two opposite meanings of True live in one library:
@@ -826,8 +863,8 @@ print("module, weight of the marked word:  ", by_module(attn_mask=marked.expand(
 # | `nn.MultiheadAttention`: `attn_mask`, `key_padding_mask` | **not** allowed | a hint; needs `attn_mask` as well |
 # | `nn.Transformer…`: `src_mask`, `tgt_mask`, `src_key_padding_mask`, … | **not** allowed | a hint, too |
 #
-# `is_causal=True` asks for a causal mask without handing one over; in the third column a hint only says that the mask
-# which is handed over is causal.
+# `is_causal=True` asks for a causal mask without handing one over. A hint says that the mask which is handed over is
+# causal, and nobody checks it.
 #
 # A mask of **floats** is a third thing: it is *added* to the scores. **Predict:** add 1 to the score of the last word.
 # By which factor does its weight grow, compared with the first word's?
@@ -869,7 +906,19 @@ assert the_module_wants_the_mask_as_well
 (by_function(None, is_causal=True) > 0).int()
 
 # %% [markdown]
-# And its last row. Does the first word notice when the last one is replaced, with no mask, and with each of two?
+# **Predict:** the module gets a mask that hides nobody, and the hint that it is causal. Which of the two wins?
+
+# %%
+hinted = {"attn_mask": torch.zeros(3, 3, dtype=torch.bool), "is_causal": True}  # hides nobody, and a wrong hint
+hint_won = [not torch.allclose(module(three, three, three, need_weights=wanted, **hinted)[0],
+                               module(three, three, three)[0]) for wanted in (False, True)]
+the_hint_wins_where_no_weights_are_wanted = hint_won == [True, False]
+assert the_hint_wins_where_no_weights_are_wanted
+print("a wrong hint wins without weights, with weights:", hint_won)
+
+# %% [markdown]
+# A wrong hint is believed where no weights are asked for, and ignored where they are. Now the table's last row. Does
+# the first word notice when the last one is replaced, with no mask, and with each of two?
 
 # %%
 encoder = nn.TransformerEncoderLayer(4, 1, 8, dropout=0.0, batch_first=True)
@@ -922,7 +971,8 @@ print("with ~, who is seen:", (turned_round > 0).int().tolist())
 # - Hide before the softmax, with something far below every score. After it, the future leaks through the denominator.
 # - A row with nothing left is NaN with −∞. With a large negative number it is the mean of all that is hidden, a leak.
 #   We decided: zeros.
-# - Test for leaks: change the future, or take the gradient. Above the diagonal it has to be exactly zero.
+# - Test for leaks: change the future, take the gradient, look at the loss on random data. Each misses some leaks. Tests
+#   find leaks; only the code proves that there is none.
 # - Padding is hidden as a key: (B, 1, T). Masks are combined with `&`.
 #
 # **Think about it.** In a translator, no word of the decoder may look ahead, but every word of the encoder may. Why is

@@ -1116,39 +1116,45 @@ def pre(depth):
 
 # %% [markdown]
 # Back to the twins: two blocks and ten, three seeds, everything else the same. Xiong and colleagues
-# ([arXiv:2002.04745](https://arxiv.org/abs/2002.04745)) found that a fresh post-norm stack has large gradients near its
-# output, and therefore needs a **warm-up**: small steps first. So the third kind here is post-norm with a learning rate
-# that rises over the first 50 steps. **Predict:** which of the three fails at ten?
+# ([arXiv:2002.04745](https://arxiv.org/abs/2002.04745)) trained post-norm and pre-norm stacks with and without a
+# **warm-up**, a learning rate that rises over the first steps. So the third kind here is post-norm with a rate that
+# rises over the first 50 steps. The fourth is post-norm with a third of the rate, from the first step to the last.
+# **Predict:** how many of the four fail at ten?
 
 # %%
 depths = [2, 10]
-kinds = {"post-norm": (post, 1), "pre-norm": (pre, 1), "post-norm, warm-up": (post, 50)}
-trained = {name: [[hits(kind(depth), seed, warm_up=warm_up) for seed in range(3)] for depth in depths]
-           for name, (kind, warm_up) in kinds.items()}
+kinds = {"post-norm": (post, {}), "pre-norm": (pre, {}), "post-norm, warm-up": (post, {"warm_up": 50}),
+         "post-norm, a third of the rate": (post, {"rate": 1e-3})}
+trained = {name: [[hits(kind(depth), seed, **how) for seed in range(3)] for depth in depths]
+           for name, (kind, how) in kinds.items()}
 
 # %%
 right_over("layers", depths, trained, "blocks of attention and feed-forward",
-           "Right answers over 2 and 10 blocks, three seeds each. At 2 blocks all three kinds are near 0.95. At 10 "
-           "blocks post-norm falls to about 0.6, pre-norm stays near 0.9, and post-norm with warm-up near 0.95.")
+           "Right answers over 2 and 10 blocks, three seeds each. At 2 blocks all four kinds are near 0.9 or above. "
+           "At 10 blocks post-norm falls to about 0.6, pre-norm stays near 0.9, and post-norm with warm-up or with a "
+           "third of the rate is above 0.9.")
 
 # %%
 middle = [[sorted(seeds)[1] for seeds in results] for results in trained.values()]
-(post_2, post_10), (pre_2, pre_10), (warm_2, warm_10) = middle
-shallow_all_work = min(post_2, pre_2, warm_2) > 0.85
+(post_2, post_10), (pre_2, pre_10), (warm_2, warm_10), (slow_2, slow_10) = middle
+shallow_all_work = min(post_2, pre_2, warm_2, slow_2) > 0.75
 deep_post_norm_fails = post_10 < 0.78
 deep_pre_norm_still_learns = pre_10 > post_10 + 0.06
 warm_up_saves_post_norm = warm_10 > post_10 + 0.12
+so_does_a_third_of_the_rate = slow_10 > post_10 + 0.12
 assert shallow_all_work
 assert deep_post_norm_fails
 assert deep_pre_norm_still_learns
 assert warm_up_saves_post_norm
+assert so_does_a_third_of_the_rate
 print("the worst at ten blocks:", min(zip((row[1] for row in middle), trained, strict=True))[1])
 
 # %% [markdown]
-# Post-norm is easier to break. With small first steps it learns as well as the other. The 2017 paper warms up for 4,000
-# steps (section 5.3) and does not say why. Ten tiny blocks and a hundred steps are a small experiment: other settings
-# move the depth at which post-norm fails, and with other seeds it gets through now and then. This course stays with the
-# paper's post-norm. Where a later lesson takes pre-norm, it says so.
+# At this rate, ten post-norm blocks learn nothing unless the first steps are small. At a third of it they learn without
+# any warm-up. So post-norm bears only smaller first steps, and a warm-up allows the larger rate later. The 2017 paper
+# warms up for 4,000 steps (section 5.3) and does not say why. Ten tiny blocks and a hundred steps are a small
+# experiment: other settings move the depth at which post-norm fails. This course stays with the paper's post-norm.
+# Where a later lesson takes pre-norm, it says so.
 #
 # One thing is still open. Eight layers with skips failed with Xavier's weights. **Predict:** does the norm mend that?
 # (The same layers, without feed-forward, each at its best learning rate again.)
@@ -1265,8 +1271,8 @@ print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
 #   step.
 # - Feed-forward, max(0, x W₁ + b₁) W₂ + b₂: ReLU is the bend that attention lacks. The same network at each place, each
 #   word alone; wide, since a square takes two hidden numbers, and a product four.
-# - Post-norm, norm(x + f(x)), is the paper's. Pre-norm, x + f(norm(x)), trained our deep stacks without a warm-up, with
-#   Xavier's weights, too.
+# - Post-norm, norm(x + f(x)), is the paper's. Pre-norm, x + f(norm(x)), trained our deep stacks at a rate that
+#   post-norm bore only after a warm-up.
 # - The block still does not know the order of the words.
 #
 # **Think about it.** In a pre-norm stack the road is never normalised. Suppose every sublayer says as much as the next:

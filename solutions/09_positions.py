@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *75 minutes: reading 28, predicting 9, writing 38 · needs lessons 06 and 08 · three
-# exercises*
+# *75 minutes: reading 28, predicting 9, writing 38 · needs lessons 06 and 08 · three exercises*
 #
 # **At the end you can**
 #

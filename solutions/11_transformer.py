@@ -259,9 +259,9 @@ loss_of_tokens = check(masked_cross_entropy).verified
 #
 # ★★☆ · 15 minutes · about 5 lines
 #
-# A wrong loss does not crash. It trains a slightly worse model, and nobody notices. So write a test of it: a function
-# that gets a loss, calls it, and says True or False. Five losses without names come from `suspects("is_token_mean")`;
-# the check knows more. Let no wrong one through, and accuse no right one.
+# A wrong loss does not crash. It trains another model than you think, and nobody notices. So write a test of it: a
+# function that gets a loss, calls it, and says True or False. Five losses without names come from
+# `suspects("is_token_mean")`; the check knows more. Let no wrong one through, and accuse no right one.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -768,9 +768,12 @@ plots.show(figure, "Three bars, for fresh sentences, new pairs and new negations
 
 # %% [markdown]
 # Adjectives and nouns that never met stand together as they should, and a verb that was never negated takes *does not*
-# or *did not* like the others. So it has not learned sentences by heart. It has learned something like rules.
+# or *did not* like the others (in training it met questions with these verbs: only *not* is new). So it has not learned
+# sentences by heart. It has learned something like rules.
 #
-# Nor did teacher forcing hurt. When the model is nearly always right, its own words are the teacher's.
+# These tests cannot tell whether teacher forcing hurts: a sentence is written right exactly when every word is right
+# with the right words shown. What it does to a model shows after a first mistake, when it has to go on from a word that
+# it was never shown. This is called **exposure bias**. A model that makes hardly any mistakes hardly ever gets there.
 
 # %% [markdown] name="step-by-step"
 # ## One token, then two, then three
@@ -910,9 +913,8 @@ print(*(written(line) for line in wrong["all at place 0"][:3]), sep="\n")
 
 # %% [markdown]
 # How many are wrong differs much from one training to the next: we have seen 15, and we have seen 107. What they have
-# in common: it has lost count. Often it stutters and says a part once more. But far from everything is wrong. The mask
-# lets place t see t tokens and no more, so some notion of the place is left. Short sentences mostly come out right.
-# Whoever tries this bug on one or two of them may see nothing.
+# in common: it has lost count. Often it stutters and says a part once more. But not everything is wrong, and most short
+# sentences come out right. If you try this bug on one or two of them, you may see nothing.
 #
 # So after every change to decoding, ask this one question: **does one pass give what many passes give?** It is the best
 # test a decoder can have. It finds such a bug on the first sentence, and needs no trained model.
@@ -1009,7 +1011,7 @@ sorted(small_words)
 # Small ones, most of them. Of *in the morning* and *le matin*, who can say what belongs to *in*?
 #
 # Take care with such pictures, though. That the **last** layer is the readable one is something we found by looking at
-# both. The layer below says less of which word translates which, and the model needs it all the same.
+# both. The layer below says less of which word translates which.
 
 # %% [markdown] name="beam"
 # ## Is the likeliest next word the best?
@@ -1115,9 +1117,8 @@ axis.invert_yaxis()
 plots.show(figure, "Two bars, for a beam of 1 and a beam of 4, both close to 40.")
 
 # %% [markdown]
-# Hardly ever. Where a model gives the right word nearly everything, there is nothing to search for. Beams help where
-# it wavers. The paper used a beam of 4, and favoured longer sentences a little (section 6.1): each further word makes
-# a sum of logarithms smaller.
+# Hardly ever. Where a model gives the right word nearly everything, there is nothing to search for. The paper used a
+# beam of 4, and favoured longer sentences a little (section 6.1): each further word makes a sum of logarithms smaller.
 
 # %% [markdown] name="bleu"
 # ## BLEU: when there is more than one right answer
@@ -1395,14 +1396,14 @@ plots.show(figure, "Six bars. The healthy model writes nearly everything right, 
 # <details><summary>B</summary>
 #
 # **No shift.** Too good to be true, from the first steps on: each place is shown what it has to say, and hands it on.
-# It does not need the source. When it has to write, it hands on `<sos>`.
+# It does not need the source. When it has to write, it is shown `<sos>`, which it never had to say in training.
 #
 # </details>
 # <details><summary>C</summary>
 #
 # **No scale.** It learns, but later than the healthy one. All scores are four times as large, so each softmax is
-# sharper from the start, and less gradient gets through (lesson 04). It is hard to find without a healthy
-# model beside it.
+# sharper from the start. As in lesson 04, a smaller start would do what the scale does. It is hard to find without a
+# healthy model beside it.
 #
 # </details>
 # <details><summary>D</summary>

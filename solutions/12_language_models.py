@@ -13,8 +13,6 @@
 # - read the stack of blocks from outside, layer by layer.
 
 # %%
-from collections import Counter
-
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -38,6 +36,8 @@ torch.set_num_threads(1)
 # word? What would you say is its probability after "the"?
 
 # %%
+from collections import Counter
+
 words = "the cat saw the dog and the dog ran".split()
 after_the = [second for first, second in zip(words, words[1:], strict=False) if first == "the"]
 dog_comes_two_times_in_three = after_the.count("dog") / len(after_the) == 2 / 3
@@ -674,7 +674,7 @@ print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 # last n − 1 tokens. Long contexts are precise and mostly unseen. Short ones are vague and well known. How far should a
 # context be trusted?
 #
-# **Interpolated Kneser–Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
+# **Interpolated Kneser-Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
 #
 # 1. From every count it takes a **discount**: one for counts of 1, another for counts of 2, another for larger ones.
 #    What a context's counts have given away goes to the context that is one token shorter:
@@ -683,7 +683,7 @@ print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 #    always after the same word, is no good guess after another one.
 #
 # **Predict** for our nine words, after a word that was never seen, such as *fish*: "dog" came twice and "cat" once.
-# Which one does Kneser–Ney find likelier?
+# Which one does Kneser-Ney find likelier?
 
 # %% tags=["given"]
 from course_lib.experiments.language import counted

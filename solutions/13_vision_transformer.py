@@ -6,9 +6,9 @@
 # **At the end you can**
 #
 # - cut a picture into patches, and say why a Transformer reads patches and not pixels;
-# - build a Vision Transformer from your own encoder layer, train it, and hold it against its rivals;
+# - build a Vision Transformer from your own encoder layer, train it, and compare it with its rivals;
 # - measure what a network without a built-in idea of "near" has to pay, and what it gets for it;
-# - see where a real, large Vision Transformer looks, in your own code, and let a word look at a picture.
+# - see where a real Vision Transformer looks, in your own code, and let a word look at a picture.
 
 # %%
 import matplotlib.pyplot as plt
@@ -69,8 +69,8 @@ assert pixels_cost_65_536_times_as_many_scores
 tokens[14], tokens[16], scores[1] // scores[16]
 
 # %% [markdown]
-# Scores have to be kept somewhere. A number in float32 takes four bytes. **Predict:** how much memory do the scores of
-# *one* head take, for *one* picture, if every pixel is a token?
+# Written out, the scores need memory. A number in float32 takes four bytes. **Predict:** how much memory do the scores
+# of *one* head take, for *one* picture, if every pixel is a token?
 
 # %%
 gigabytes = scores[1] * 4 / 1e9  # four bytes for each score of one head
@@ -559,7 +559,7 @@ plots.show(figure, "For eight of the sixteen places, marked by a cross, a map of
                    "in what training added, some places nearby are a little more alike than others.")
 
 # %% [markdown]
-# **Verdict:** no clear grid. On the average, neighbours have been moved in directions that are a little more alike, and
+# **Verdict:** no clear grid. On average, neighbours have been moved in directions that are a little more alike, and
 # that is all there is. Digits can be told apart without a good map. You will see the real
 # thing below, in a model that has read millions of photos.
 
@@ -603,9 +603,9 @@ assert the_winner_changes_with_the_training
 mean_of
 
 # %% [markdown]
-# None fails. A corner patch sees no ink, but it sees *the other tokens*: one layer of attention, and any token may have
-# gathered everything. The four means lie closer together than the trainings of one row, and the winner changes. The
-# paper found the same for the mean over patches (appendix D.3): it does as well, with another learning rate.
+# None fails. A corner patch has little ink, but it sees *the other tokens*: one layer of attention, and any token may
+# have gathered everything. The four means lie closer together than the trainings of one row, and the winner changes.
+# The paper found the same for the mean over patches (appendix D.3): it does as well, with another learning rate.
 #
 # Then why a class token? It has no patch of its own to care for, so all of it may go into the answer, and where it
 # looks is easy to read. It is a clean choice, no magic.
@@ -685,11 +685,12 @@ plots.show(figure, "Accuracy over 100, 300 and 1,347 training pictures. The CNN 
                    "is widest with 100 pictures and small with 1,347.")
 
 # %% [markdown]
-# Both know their training pictures by heart; they differ in what they make of new ones. The assumption is worth
-# pictures: what the CNN knows beforehand, the ViT has to learn from them. With more of them the gap closes.
+# Both know their training pictures by heart; they differ in what they make of new ones, and with more pictures the gap
+# closes. It is tempting to say that the CNN is ahead because it knows beforehand what *near* means. This figure cannot
+# show that: the two networks differ in more.
 #
 # *"Transformers have no inductive bias"*, it is often said. Not quite: all patches go through the same weights, and so
-# do all places in each layer. What is missing is **nearness**.
+# do all places in each layer. What it is not told is **nearness**.
 
 # %% [markdown] name="scrambled"
 # ## Scramble the patches
@@ -949,20 +950,20 @@ plots.show(figure, "Accuracy when eight of sixteen patches are left out. By roll
 
 # %% [markdown]
 # Eight patches can go without harm, when the rollout chooses them; and without the other eight the model is nearly
-# blind. The last layer alone is a poorer guide. And leaving out the eight patches with the least *ink* does harm, so
-# paper does matter.
+# blind. On this model, the last layer alone is a poorer guide. And leaving out the eight patches with the least *ink*
+# does harm, so paper does matter.
 #
 # Be careful with what this shows. It shows that on this model the shares point at patches that count. It does not show
-# *how* they count, nor that rollout is a good guide in a deeper model.
+# *how* they count, nor that the map is about *this* picture: digits have their strokes in similar places, and eight
+# fixed patches may do nearly as well. Nor does it show that rollout is a good guide in a deeper model.
 
 # %% [markdown] name="real-vit"
 # ## A real one
 #
-# Digits are digits. What does a large ViT see in a photo, a dog on a lawn, say? Here is one: **ViT-S/14**, twelve
-# layers, six heads, 384 wide, 22 million parameters. Others have trained it to find what a photo is *of*
-# ([jgo_saliency](https://github.com/julesGoueffon/jgo_saliency)); its parts are those of DINOv2
-# ([Oquab et al. 2023](https://arxiv.org/abs/2304.07193)). So it was told what matters in photos, but not which head has
-# to look where.
+# Digits are digits. What does a ViT trained on many photos see in one, a dog on a lawn, say? Here is one: **ViT-S/14**,
+# twelve layers, six heads, 384 wide, 22 million parameters. Others have trained it to find what a photo is *of*
+# ([jgo_saliency](https://github.com/julesGoueffon/jgo_saliency)); its parts are those of DINOv2 ([Oquab et al.
+# 2023](https://arxiv.org/abs/2304.07193)). So it was told what matters in photos, but not which head has to look where.
 #
 # Its weights go into **your** `PatchEmbedding` and **your** `MultiHeadAttention`. To get them, set `FETCH = True` once:
 # 90 MB. Without them, one sentence says so, and the lesson goes on.
@@ -1241,8 +1242,9 @@ else:
 # - Each place has a learned row. A class token in front gathers the answer; a corner patch, or the mean, does as well.
 # - What follows is the encoder, unchanged. The ViT reads our digits well, and the SVM reads them as well: with 1,347
 #   centred pictures, comparing pixels is a fine idea.
-# - A CNN knows beforehand that near things belong together. With few pictures that helps; the gap closes with more. On
-#   patches that are scrambled in the same way everywhere, training a ViT is the very same training.
+# - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures ours was far behind a
+#   CNN, with all of them a little. On patches that are scrambled in the same way everywhere, training a ViT is the very
+#   same training.
 # - An attention map is a claim about a model. Test it: leave out what it says does not matter.
 # - A query may come from words and the keys from a picture. The place is found without being told.
 #

@@ -675,9 +675,10 @@ assert the_graph_is_read
 # And it is not magic: somebody has to cut the data into tokens, and to say in which sense order matters (the wave got
 # places, the set did not).
 #
-# What came *after* 2017 went this way: pictures in patches ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)),
-# pictures, sound and point clouds by one design ([Jaegle et al. 2021](https://arxiv.org/abs/2103.03206)), games and
-# a robot arm by one set of weights ([Reed et al. 2022](https://arxiv.org/abs/2205.06175)).
+# What came *after* 2017 went this way: pictures in patches ([Dosovitskiy et al.
+# 2021](https://arxiv.org/abs/2010.11929)), pictures, sound and point clouds by one design ([Jaegle et al.
+# 2021](https://arxiv.org/abs/2103.03206)), games and a robot arm by one set of weights ([Reed et al.
+# 2022](https://arxiv.org/abs/2205.06175)).
 
 # %% [markdown] name="scales"
 # ## Does it scale with data?
@@ -887,7 +888,7 @@ assert steps_do_not_replace_labels
 # %% [markdown]
 # A related start buys both. It needs about a quarter of the labels or, with 1,024 labels, a tenth of the steps. With
 # equal labels and steps the start from scratch never overtakes it, but with 4,096 labels it has caught up. With 64
-# labels it stays near guessing, and more steps change nothing: there labels are missing. The median buys nothing. And
+# labels it stays near guessing, and more steps change nothing. The median buys nothing. And
 # the related start is not free: the first task had 9,600 labelled sentences.
 #
 # What is it that transfers? The words start handed over two things: its layers, and its vectors for the sixteen words.
@@ -913,8 +914,7 @@ assert layers_alone_help_a_little
 {name: round(each.mean().item(), 2) for name, each in ends.items()}
 
 # %% [markdown]
-# Neither. The layers alone help a little, the vectors alone hardly at all. That fits layers which compare words by the
-# vectors they were trained with. What transfers is the two together.
+# Neither. The layers alone help a little, the vectors alone hardly at all. What transfers is the two together.
 #
 # Large models are trained to predict the next word of nearly everything. How much of that another task can use has to
 # be measured in the same way. Lesson 15 takes such weights and puts them into your code.

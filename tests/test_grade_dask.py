@@ -19,7 +19,7 @@ def test_a_cluster_finds_what_one_machine_finds_even_when_it_loses_a_worker(batc
         doomed, lost = cluster.workers[0], []
 
         def lose_one():
-            time.sleep(3)
+            time.sleep(1)
             doomed.process.process._process.kill()
             lost.append(doomed)
 

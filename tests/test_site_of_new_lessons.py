@@ -34,7 +34,7 @@ def page(built, browser):
 def test_a_prediction_stands_without_its_answer_until_it_is_opened(page):
     """A question whose answer stands beside it."""
     assert "predict(" not in page.locator("article").inner_text()
-    question = page.locator("details", has_text="All ten scores are multiplied by 100").last
+    question = page.locator("details", has_text="All ten scores are divided by 100").last
     assert "stays as it is" not in question.inner_text()
     question.locator("summary").press("Enter")
     assert "Only the differences of the" in question.inner_text()

@@ -57,7 +57,7 @@ def train(heads, d_k, d_v, seed):
 
 SHAPES = [dict(heads=h, d_k=32 // h, d_v=32 // h) for h in (1, 2, 4, 8, 16, 32)]
 SHAPES += [dict(heads=2, d_k=1, d_v=16), dict(heads=2, d_k=2, d_v=16), dict(heads=16, d_k=1, d_v=2),
-           dict(heads=16, d_k=2, d_v=1), dict(heads=32, d_k=1, d_v=8)]
+           dict(heads=16, d_k=2, d_v=1), dict(heads=32, d_k=1, d_v=8), dict(heads=32, d_k=1, d_v=2)]
 PLANS = {"06-heads": Plan(
     about="error of two look-ups at once: six numbers of heads at one width, and heads with keys of width 1 or 2",
     minutes=6, points=[shape | seed for shape in SHAPES for seed in grid(seed=range(3))], measure=train,

@@ -87,8 +87,8 @@ def discounts(follow, n):
     """What counts of 0, of 1, of 2, and of 3 or more give away, for contexts of 0, 1,
     ... n - 1 tokens.
 
-    Chen and Goodman 1998, TR-10-98, section 3: i - (i + 1) Y n[i + 1] / n[i], where n[i]
-    counts are i, and Y = n[1] / (n[1] + 2 n[2]).
+    Chen and Goodman 1998, TR-10-98, section 3: i - (i + 1) Y n[i + 1] / n[i], where
+    n[i] counts are i, and Y = n[1] / (n[1] + 2 n[2]).
     """
     seen = [Counter() for _ in range(n)]
     for context, (counts, _) in follow.items():
