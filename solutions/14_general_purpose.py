@@ -754,7 +754,7 @@ assert thirty_two_sets_without_seats_beat_512_in_a_vector
 more_data_helps_all, seats_cost_examples, thirty_two_sets_without_seats_beat_512_in_a_vector
 
 # %% [markdown]
-# All three improve as data grows. And the one prior that is left is worth a lot *where it is true*. A set has no order.
+# All three improve as data grows. And the one prior that is left is worth a lot *where it is true*: a set has no order.
 # The control is the encoder with seats: the same layers, as many steps, and with 32 sets it is far behind. With 512
 # sets most of the gap is closed. The fully connected network needs more sets still.
 #
