@@ -12,7 +12,11 @@ from course_lib.transformer import EncoderLayer
 
 # The parts of a model that a start hands over; everything else begins at random
 PARTS = {"from scratch": (), "from the median": ("layers",), "from the words": ("layers", "into"),
-         "only their layers": ("layers",), "only their vectors": ("into",)}
+         "only their layers": ("layers",), "only their vectors": ("into",),
+         "their layers, vectors like theirs": ("layers",), "from scratch, renamed": ()}
+# The model of the words as it is, without a label: what one answer for the sentence is made of its five
+AS_IT_IS = {"the largest answer": lambda answers: answers.amax(1),
+            "the sum of the answers": lambda answers: answers.sum(1)}
 
 
 class Reader(nn.Module):
@@ -77,16 +81,36 @@ def trained(task, seed):
     return train(new_reader(nn.Embedding, seed, 16), of_words, words(9600, seed), 300, 3e-3, seed)
 
 
+def of_renamed(generator):
+    """The loss of a sentence whose sixteen words have been given each other's names, anew in every batch."""
+    return lambda model, x, y: of_sentence(model, torch.randperm(16, generator=generator)[x], y)
+
+
+def vectors_like(vectors, generator):
+    """Random vectors with the mean and the covariance of these (16, 32)."""
+    return vectors.mean(0) + torch.randn(16, 16, generator=generator) @ (vectors - vectors.mean(0)) / 4
+
+
+def share_right(answers):
+    """Of a thousand new sentences, by the sign of one answer for each (1000,)."""
+    return ((answers > 0) == (words(1000, 99)[1].amax(1) > 0)).float().mean().item()
+
+
 def transferred(start, labels, steps, seed):
     """Hand the parts over, train on labelled sentences, and ask about a thousand new ones."""
+    if start in AS_IT_IS:
+        return {"right": share_right(AS_IT_IS[start](trained("words", seed)(words(1000, 99)[0])[..., 0]))}
+    generator = torch.Generator().manual_seed(seed)
     model = new_reader(nn.Embedding, 3 + seed, 16)
     for part in PARTS[start]:
         giver = trained("median" if start == "from the median" else "words", seed)
         getattr(model, part).load_state_dict(getattr(giver, part).state_dict())
+    if start == "their layers, vectors like theirs":
+        model.into.weight.data.copy_(vectors_like(trained("words", seed).into.weight.detach(), generator))
     x, y = words(labels, 500 + seed)
-    train(model, of_sentence, (x, y.amax(1)), steps, 2e-3, seed)
-    new, twice = words(1000, 99)
-    return {"right": ((model(new)[..., 0].sum(1) > 0) == (twice.amax(1) > 0)).float().mean().item()}
+    loss = of_renamed(generator) if start == "from scratch, renamed" else of_sentence
+    train(model, loss, (x, y.amax(1)), steps, 2e-3, seed)
+    return {"right": share_right(model(words(1000, 99)[0])[..., 0].sum(1))}
 
 
 THREE, SEEDS = list(PARTS)[:3], range(3)
@@ -95,6 +119,9 @@ PLANS = {"14-transfer": Plan(
     minutes=5,
     points=grid(start=THREE, labels=[64, 256, 1024, 4096], steps=[100, 300, 1000], seed=SEEDS)
     + grid(start=THREE, labels=[64, 256, 1024], steps=[2000], seed=SEEDS)
-    + grid(start=list(PARTS)[3:], labels=[256, 1024], steps=[100, 1000], seed=SEEDS),
+    + grid(start=list(PARTS)[3:5], labels=[256, 1024], steps=[100, 1000], seed=SEEDS)
+    + grid(start=list(PARTS)[5:6], labels=[256], steps=[1000], seed=SEEDS)
+    + grid(start=list(PARTS)[6:], labels=[32, 64], steps=[1000], seed=SEEDS)
+    + grid(start=list(AS_IT_IS), labels=[0], steps=[0], seed=SEEDS),
     measure=transferred, near={"right": Near(0.06)},
     quick=dict(start="from the words", labels=256, steps=300, seed=0))}
