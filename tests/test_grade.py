@@ -85,7 +85,7 @@ CASES = {
     "raises with bad words": (inside("raise type('A\\nB', (Exception,), {'__str__': lambda s: 1 / 0})()"), "error"),
     "raises at length": (inside("raise ValueError('x' * 10**7)"), "error"),
     "syntax": ("def reweight(x)\n    return x", "error"),
-    "cell raises": ("1 / 0\n" + REWEIGHT, "error"),
+    "cell raises": ("if True:\n    1 / 0\n    from math import pi as reweight", "error"),
     "exits in a call": (inside("exit()"), "error"),
     "endless": (inside("while True:\n    pass"), "timeout"),
     "endless, catches all": (inside("while True:\n    try:\n        while True:\n            pass\n"
@@ -166,9 +166,10 @@ CASES = {
     "honest: deleted at the end": ([REWEIGHT, "del reweight"], "pass"),
     "honest: a result takes the name": ([REWEIGHT, "reweight = reweight(torch.eye(3))"], "pass"),
     "honest: arguments": ("import argparse\nargparse.ArgumentParser().parse_args()\n" + REWEIGHT, "pass"),
-    "trains before it defines": ("while True:\n    pass\n" + REWEIGHT, "timeout"),
+    "honest: trains before it defines": ("while True:\n    pass\n" + REWEIGHT, "pass"),
     "raises half a letter": (inside(r"raise ValueError('\ud800 \x00 \x1b[31m')"), "error"),
-    "a cell raises half a letter": (r"raise type('\x1b', (Exception,), {})('\ud800')" + "\n" + REWEIGHT, "error"),
+    "a cell raises half a letter": (
+        r"if True:" "\n" r"    raise type('\x1b', (Exception,), {})('\ud800')" "\n    reweight = 1", "error"),
     "a type with a strange name": (r"reweight = type('=1\n\x1b[31m' + 'x' * 10**6, (), {})()", "fail"),
     "a strange tensor": (inside("", "return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)"), "fail"),
     "many dimensions": (inside("", "return x.reshape((1,) * 30 + tuple(x.shape))"), "error"),

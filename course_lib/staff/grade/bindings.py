@@ -46,7 +46,9 @@ class Bindings:
                 self.nodes[name] += nodes
 
     def _statements(self, body):
-        for node in body:
+        waiting = body[::-1]
+        while waiting:  # no recursion: each `elif` lies in the one before it
+            node = waiting.pop()
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self._bind(node.name, node)
                 for inner in ast.walk(node):
@@ -57,17 +59,11 @@ class Bindings:
                 for name, path in imported(node):
                     self._import(name, path)
             elif isinstance(node, BLOCK):
-                self._block(node)
+                waiting += _within(node)[::-1]
             else:
                 self._expressions(node)
             for target, value in assigned(node):
                 self._assign(target, value)
-
-    def _block(self, node):
-        for field in ("body", "orelse", "finalbody"):
-            self._statements(getattr(node, field, []))
-        for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
-            self._statements(part.body)
 
     def _expressions(self, node):
         """Calls at the top that bind or change a name: `setattr(a, ...)`, `a.append(...)`, `check(a, "name")`, `:=`."""
@@ -107,6 +103,13 @@ class Bindings:
             self.stars.add(path)
         else:
             self.paths.setdefault(name, set()).add(path)
+
+
+def _within(block):
+    """The statements of a block, in order."""
+    parts = [*getattr(block, "handlers", []), *getattr(block, "cases", [])]
+    return [*getattr(block, "body", []), *(s for part in parts for s in part.body),
+            *getattr(block, "orelse", []), *getattr(block, "finalbody", [])]
 
 
 def imported(node):

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import re
+import sys
 
 from course_lib.staff.grade.bindings import (
     FUNCTION,
@@ -45,6 +46,7 @@ MANY = 50  # paths one expression may stand for; only code written to confuse ha
 LONGEST = 400_000  # letters of all cells together; nobody writes more by hand
 TOO_LONG = "is too long to be looked through to its end"
 TOO_DEEP = "is nested too deeply to be looked through"
+DEEP = 10_000
 SETTINGS = ("torch.backends.", "sys.path", "sys.std")
 
 
@@ -56,6 +58,17 @@ def scan(cells, exercise_names):
     All definitions of an exercise count, and whatever names of the cells they use, over any number of steps. What
     the exercise is meant to use does not, nor does the course's implementation of another exercise.
     """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(DEEP)  # an `elif` lies in the one before it, six hundred deep
+    try:
+        return _scanned(cells, exercise_names)
+    except RecursionError:
+        return dict.fromkeys(exercise_names, (TOO_DEEP,))
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _scanned(cells, exercise_names):
     trees, patches, left = [], set(), LONGEST
     for cell in cells:
         if len(cell) > left:

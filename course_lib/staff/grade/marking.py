@@ -1,6 +1,8 @@
 """From a submission to its verdicts: run the student's cells in a child, and put every exercise's questions to it."""
 
 import inspect
+import re
+import sys
 import time
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +16,7 @@ from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_
 from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
+NO_MODULE = re.compile(r"No module named '([^']+)'")
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
 GIVES_AWAY = {"layer_norm": {"layer_norm"}, "rms_norm": {"rms_norm"}} | dict.fromkeys(ABOVE_ATTENTION, ABOVE) \
@@ -22,11 +25,12 @@ GIVES_AWAY = {"layer_norm": {"layer_norm"}, "rms_norm": {"rms_norm"}} | dict.fro
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds on the wall clock."""
+    """Seconds on the wall clock. When a submission has used up its own, each further exercise still has a share."""
 
     cell: float = 20
     call: float = 10
     submission: float = 300
+    share: float = 20
 
 
 @dataclass
@@ -64,9 +68,9 @@ class _Student:
 
     def __init__(self, marker, run, own):
         self.marker, self.run, self.own = marker, run, own
-        self.deadline = time.monotonic() + marker.limits.submission
+        self.end_of_all = self.deadline = time.monotonic() + marker.limits.submission
         self.child, self.found, self.given, self.imports = None, {}, {}, early_imports(run)
-        self.only = None  # the pieces to run, where not all of them
+        self.needed = self.only = self.for_all_answers()  # the pieces to run, None for all of them
         self.after_a_mistake = False  # has its child been asked for an answer that made a classic mistake?
         self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
 
@@ -76,7 +80,10 @@ class _Student:
         passed = {}
         try:
             for name in self.marker.exercises:
+                self.deadline = max(self.end_of_all, time.monotonic() + self.marker.limits.share)
                 mark = self.mark(name, flags.get(name, ()))
+                if self.needed is not None and self.may_need_all(name, mark):
+                    mark = self.with_all_cells(name, mark, flags.get(name, ()))
                 if mark and mark.verdict != "pass":
                     alone = self.alone(name, mark, flags.get(name, ()))
                     mark = alone if alone and alone.verdict == "pass" else self.another_chance(
@@ -90,6 +97,28 @@ class _Student:
                     yield mark
         finally:
             self.end()
+
+    def for_all_answers(self):
+        """The pieces that some answer needs, so that experiments cost nobody a verdict; None where that is all."""
+        named = {name for p in self.own for name in p.defines if name in self.marker.exercises}
+        needed = set().union(*(needed_for(name, self.run) for name in named))
+        return None if len(needed) == len(self.run) else needed
+
+    def may_need_all(self, name, mark):
+        """Could a cell that no answer seems to need turn this verdict?"""
+        if mark is None:
+            word = re.compile(rf"\b{name}\b")
+            return any(word.search(p.source) for p in self.own if p not in self.needed)
+        return mark.verdict in ("error", "missing") or mark.verdict == "fail" and not mark.mistake
+
+    def with_all_cells(self, name, mark, flags):
+        """What a verdict comes to in a fresh child that runs every cell, where that is more."""
+        self.end()
+        blamed, self.skipped, self.only = self.skipped, dict(self.skipped), None
+        again = self.mark(name, flags)
+        self.end()
+        self.skipped, self.only = blamed, self.needed
+        return again if again and (mark is None or again.verdict == "pass") else mark
 
     def another_chance(self, name, mark, passed, flags, alone):
         """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault.
@@ -113,14 +142,15 @@ class _Student:
         None where it is sure already, or the answer needs all there is and was the first wrong one in its child.
         """
         needed = needed_for(name, self.run)
+        ran = self.run if self.needed is None else self.needed
         if mark.verdict in ("pass", "missing") or mark.mistake or time.monotonic() > self.deadline \
-                or len(needed) == len(self.run) and not self.after_a_mistake:
+                or len(needed) == len(ran) and not self.after_a_mistake:
             return None
         self.end()
         blamed, self.skipped, self.only = self.skipped, {}, needed
         again = self.mark(name, flags)
         self.end()
-        self.skipped, self.only = blamed, None
+        self.skipped, self.only = blamed, self.needed
         return again
 
     def mark(self, name, flags, given=None):
@@ -204,11 +234,16 @@ class _Student:
                     says = f"The cell that defines it was stopped: {message} (code cell {piece.number})."
                     return replace(blank, verdict="timeout", reason=says, card=_card(EXERCISES[blank.exercise], says))
                 where = f"code cell {piece.number}" + (f", line {line}" if line else "")
-                says = f"The cell that defines it raised {kind}: {message} ({where})."
+                says = _why_a_cell_failed(kind, message, where)
                 return replace(blank, verdict="error", reason=says, card=_card(EXERCISES[blank.exercise], says))
             says = f"Code cell {piece.number} names it, and there is nothing of one's own behind the name."
             return replace(blank, reason=says, card=_card(EXERCISES[blank.exercise], says))
         return None
+
+    def missing_libraries(self):
+        """What may be behind an error in an answer: libraries that a cell wanted and that are not there."""
+        found = {m[1] for kind, message, _ in self.failed.values() if (m := NO_MODULE.match(message))}
+        return f" A cell could not import what is not installed here: {', '.join(sorted(found))}." if found else ""
 
     def judged(self, blank, where, kind, used):
         """Judge what one notebook has under a name."""
@@ -245,7 +280,7 @@ class _Student:
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says),
                            flags=", ".join(filter(None, [blank.flags, "right for the public inputs only"])))
-        said = [m.says for m in public.named] or list(public.seen) or [public.failure.says]
+        said = [m.says for m in public.named] or list(public.seen) or [public.failure.says + self.missing_libraries()]
         return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
 
 
@@ -255,6 +290,17 @@ def _judged(exercise, candidate, seed, ask):
     together = not any(callable(a) for call in calls for a in call.args)
     known = dict(zip(map(id, calls), ask(candidate, *calls), strict=False)) if together else {}
     return judge(exercise, candidate, seed, lambda _, call: known.get(id(call)) or ask(candidate, call)[0])
+
+
+def _why_a_cell_failed(kind, message, where):
+    """The cause in words: a library that is not there, syntax that this Python cannot read, or what was raised."""
+    if kind == "ModuleNotFoundError" and (missing := NO_MODULE.match(message)):
+        return f"The cell that defines it needs {missing[1]}, which is not installed here ({where})."
+    if kind in ("SyntaxError", "IndentationError", "TabError"):
+        version = ".".join(map(str, sys.version_info[:2]))
+        return (f"The cell that defines it cannot be read by Python {version}, which graded it: {message} ({where}). "
+                "If it ran for its author, their Python is newer.")
+    return f"The cell that defines it raised {kind}: {message} ({where})."
 
 
 def _own_failure(error):

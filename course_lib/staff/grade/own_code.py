@@ -18,6 +18,11 @@ LONGEST = 1_000_000  # letters of a cell; nobody writes more by hand
 PATIENCE = 200_000  # letters of a cell times its lines with signs: beyond, IPython's transformer takes many seconds
 SIGNS = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
 RUN_IN_PLACE = re.compile(r"\A(?:\s*%%(?:time|capture|prun)\b[^\n]*\n)+")  # what such a cell defines is there after it
+WRITES = re.compile(
+    r"\A\s*%%(?:write)?file[ \t]+(?:(?:-a|--append)[ \t]+)?['\"]?(?:[^\s'\"]*/)?(\w+)\.py['\"]?[ \t]*\n")
+ANY = "*"
+BINDS_ANYTHING = re.compile(r"import\s*\*|\b(?:exec|eval|globals|locals|vars|setattr)\(|\b__main__\b")
+USUAL = {"torch", "np", "plt", "os", "sys", "random", "time", "F", "nn"}  # calling their functions changes no answer
 TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
 
 
@@ -41,8 +46,9 @@ def pieces(submission):
     """The cells of a submission to run, in order: the student's own, and the lesson's imports and definitions.
 
     A lesson's cell is known by its content, wherever it stands. Its experiments and trainings are not run, and nothing
-    of a notebook that is as it was handed out.
+    of a notebook that is as it was handed out. A cell that writes a module is run as that module.
     """
+    modules = {}  # written by a cell: (notebook, name) -> a number as a notebook has one
     for which, notebook in _imported_first(submission.notebooks):
         module = _module(notebook)
         if all(_essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip()):
@@ -53,6 +59,10 @@ def pieces(submission):
             if _essence(cell) in lesson_cells():
                 if source := _definitions(cell):
                     yield Piece(which, number, source, False, frozenset(), module)
+            elif written := WRITES.match(cell):
+                cell, name = "\n" * written[0].count("\n") + cell[written.end():], written[1]
+                home = modules.setdefault((which, name), len(submission.notebooks) + len(modules))
+                yield Piece(home, number, cell, True, frozenset(defined(cell)), name)
             else:
                 yield Piece(which, number, _python(cell), True, frozenset(defined(cell)), module)
 
@@ -126,12 +136,12 @@ def _pairs(target, value):
 
 def needed_for(name, run):
     """The pieces that an exercise's cells need, by the names they use, and those cells: a set."""
-    needed, waiting, seen = {p for p in run if not p.is_own}, [name], set()
+    needed, waiting, seen = {p for p in run if not p.is_own}, [name, ANY], set()
     while waiting:
         wanted = waiting.pop()
         for piece in run:
             stored, loaded = _names_in(piece.source)
-            if wanted in stored or wanted in piece.defines:
+            if piece not in needed and (wanted in stored or wanted in piece.defines or wanted == piece.module):
                 needed.add(piece)
                 waiting += loaded - seen
                 seen |= loaded
@@ -140,18 +150,38 @@ def needed_for(name, run):
 
 @functools.lru_cache(maxsize=4096)
 def _names_in(source):
-    """The names that some code binds, and those it uses, also as a text where they are an exercise's."""
+    """The names that some code binds or changes, and those it uses, also as a text where they are an exercise's.
+
+    Code that may bind any name at all binds ANY.
+    """
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(), set()
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {ANY} if BINDS_ANYTHING.search(source) else set()
+    stored |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    modules = {part for n in nodes if isinstance(n, ast.ImportFrom) for part in (n.module or "").split(".")}
+    modules |= {part for n in nodes if isinstance(n, ast.Import) for a in n.names for part in a.name.split(".")}
+    stored |= {base for n in nodes if (base := _changed_by(n)) and base not in modules | USUAL}
     stored |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     stored |= {(a.asname or a.name).split(".")[0] for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)
                for a in n.names}
     loaded = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return stored, loaded | {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                             and n.value in EXERCISES}
+    texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return stored, loaded | modules | texts & set(EXERCISES)
+
+
+def _changed_by(node):
+    """The name whose value a node changes: `a.b = 1`, `a[0] = 1`, or `a.append(1)` on a line of its own."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        node = node.value.func
+    elif not isinstance(getattr(node, "ctx", None), ast.Store):
+        return None
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return None
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return getattr(node, "id", None)
 
 
 @functools.cache

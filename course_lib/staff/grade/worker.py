@@ -7,6 +7,8 @@ and seeds), and nothing else. A judge sends an open socket for each child; the t
 itself before it reads one cell.
 """
 
+import __future__
+
 import ast
 import asyncio
 import builtins
@@ -17,14 +19,12 @@ import inspect
 import io
 import json
 import linecache
-import math
 import os
 import select
 import signal
 import socket
 import sys
 import time
-import traceback
 import types
 from pathlib import Path
 
@@ -34,6 +34,10 @@ WATCHED = ("scaled_dot_product_attention", "multi_head_attention_forward", "_nat
            "_transformer_encoder_layer_fwd", "layer_norm", "rms_norm")
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
+ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+AFTERWARDS = 1  # seconds for the definitions of a cell that took too long
+DEEP = 10_000
 
 
 def main():
@@ -137,7 +141,7 @@ class Child:
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         asking.undisturbed = _seeded
-        self.time_limit = time_limit.time_limit
+        self.time_limit, self.took_too_long = time_limit.time_limit, time_limit.TookTooLong
         self.names = json.loads(Path(ROOT, "modules.json").read_text())
         checks.modules.update(self.names)
         self.stubs = {}
@@ -179,9 +183,14 @@ class Child:
         try:
             tree = compile(source, name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-            with self.time_limit(seconds), contextlib.redirect_stdout(NOWHERE), \
-                    contextlib.redirect_stderr(NOWHERE):
-                _run(tree.body, name, space)
+            with contextlib.redirect_stdout(NOWHERE), contextlib.redirect_stderr(NOWHERE):
+                try:
+                    with self.time_limit(seconds):
+                        _run(tree.body, name, space)
+                except self.took_too_long:
+                    with self.time_limit(AFTERWARDS), contextlib.suppress(Exception):
+                        _run([s for s in tree.body if isinstance(s, DEFINITIONS)], name, space)
+                    raise
         except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
             line = getattr(problem, "lineno", None)
             error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
@@ -255,32 +264,39 @@ def _seeded(seed=0):
         yield
 
 
-def _run(statements, name, space):
-    """Run a cell. What fails for want of a file or a library ends its own statement only, and is raised at the end."""
-    failed = None
-    while statements:
-        code = compile(ast.Module(statements, []), name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+def _run(statements, name, space, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+    """Run a cell, one statement after the other. One that fails ends itself only; the first failure is raised at last.
+
+    Definitions whose annotations cannot be worked out, for want of a library say, are made without doing that.
+    """
+    failed, later = None, __future__.annotations.compiler_flag
+    for statement in statements:
         try:
-            if code.co_flags & inspect.CO_COROUTINE:
-                _awaited(eval(code, space))
-            else:
-                exec(code, space)
-            break
-        except Exception as problem:
-            frames = list(traceback.walk_tb(problem.__traceback__))
-            of_files = frames[-1][0].f_globals.get("__name__") == "torch.serialization"  # it raises RuntimeError
-            if not (failed or of_files or isinstance(problem, ImportError | OSError)):
-                raise
-            failed = failed or problem  # all that fails after it may do so because of it
-            lines = [line for frame, line in frames if frame.f_code is code]
-            begun = [s for s in statements if _first_line(s) <= (lines or [math.inf])[0]]
-            statements = statements[max(1, len(begun)) :]
+            flags |= _execute(statement, name, space, flags) & later
+        except (Exception, SystemExit) as problem:
+            try:
+                if not isinstance(statement, ANNOTATED) or isinstance(problem, SystemExit):
+                    raise
+                _execute(statement, name, space, flags | later)
+            except (Exception, SystemExit):
+                failed = failed or problem  # all that fails after it may do so because of it
     if failed:
         raise failed
 
 
-def _first_line(statement):
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+def _execute(statement, name, space, flags):
+    """Run one statement; the flags of its code."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(DEEP)  # an `elif` lies in the one before it, six hundred deep
+    try:
+        code = compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)
+    finally:
+        sys.setrecursionlimit(limit)
+    if code.co_flags & inspect.CO_COROUTINE:
+        _awaited(eval(code, space))
+    else:
+        exec(code, space)
+    return code.co_flags
 
 
 def _awaited(coroutine):

@@ -1,0 +1,98 @@
+"""Honest, awkward work: whatever else a notebook holds, a right answer in it is found and passes."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.staff.grade import confine
+from tests.test_grade import IMPORTS, MASK, NAMES, REWEIGHT, SHIFT, notebook
+
+ROOT = Path(__file__).parents[1]
+# One statement of a cell fails, and the answer stands behind it.
+FAILS = {
+    "a demo on a GPU": "torch.ones(3).cuda()",
+    "wants a GPU": "assert torch.cuda.is_available()",
+    "asks for a number": "n = int(input('How many? '))",
+    "sets the shell up": "get_ipython().config.InteractiveShell.ast_node_interactivity = 'all'",
+    "has no shell": "get_ipython = lambda: None\nget_ipython().run_line_magic('matplotlib', 'inline')",
+    "a shell of its own": "from IPython import get_ipython\nget_ipython().run_line_magic('matplotlib', 'inline')",
+    "asserts its card": "from course_lib import check\ndef f(x):\n    return x\nassert check(f, 'reweight').passed",
+    "divides by zero": "1 / 0",
+    "a name that is gone": "print(result_of_a_cell_that_is_deleted)",
+    "exits in between": "sys.exit()",
+    "a library that is not here": "import einops_of_my_own\neinops_of_my_own.rearrange(torch.ones(2), 'a -> a')",
+    "reads data": "data = open('/content/drive/data.csv').read()\nrows = data.splitlines()",
+    "fails in a loop": "for i in range(3):\n    [][i]",
+    "fails in a with": "with open('nowhere.txt') as f:\n    text = f.read()",
+    "several": "1 / 0\nint('x')\ntorch.ones(3).cuda()\nassert False",
+    "a class of a library": "class Module(lightning.LightningModule):\n    pass",
+    "six hundred elif": "k = 599\nif k == 0:\n    z = 0\n" + "".join(f"elif k == {i}:\n    z = {i}\n"
+                                                                  for i in range(1, 600)),
+    "a long sum": "total = " + " + ".join(["1"] * 900),
+}
+# Other cells stand before the answer.
+CELLS = {
+    "annotations of a library": ["from jaxtyping import Float",
+                                 "def reweight(x: Float[torch.Tensor, 't d']) -> Float[torch.Tensor, 't d']:\n"
+                                 "    return torch.softmax(x @ x.T, -1) @ x"],
+    "an annotated name": ["from jaxtyping import Float", "W: Float[torch.Tensor, 'd d'] = torch.eye(2)\n" + REWEIGHT],
+    "writes a module": ["%%writefile mixing.py\nimport torch\ndef mix(x):\n    return (x @ x.T).softmax(1) @ x",
+                        "import mixing", "def reweight(x):\n    return mixing.mix(x)"],
+    "writes a module twice": ["%%file mixing.py\ndef mix(x):\n    return x",
+                              "%%writefile mixing.py\nimport torch\ndef mix(x):\n    return (x @ x.T).softmax(1) @ x",
+                              "from mixing import mix as reweight"],
+    "writes a module to the end": ["%%writefile mixing.py\nimport torch",
+                                   "%%writefile -a mixing.py\ndef mix(x):\n    return (x @ x.T).softmax(1) @ x",
+                                   "from mixing import *\nreweight = mix"],
+    "other cells of magics": ["%%bash\npip install torch", "%%html\n<b>bold</b>", "%load_ext autoreload\n%autoreload 2",
+                              REWEIGHT],
+}
+# Not right: the verdict, and what the reason has to say of the cause.
+CAUSES = {
+    "a library in the answer": (["import einops_of_my_own as e",
+                                 "def reweight(x):\n    return e.einsum(x, x, 'a d, b d -> a b')"],
+                                "error", "could not import what is not installed here: einops_of_my_own"),
+    "a library before the answer": (["from einops_of_my_own.torch import einsum as reweight"], "error",
+                                    "needs einops_of_my_own, which is not installed here"),
+    "syntax of no Python yet": (["def reweight(x):\n    return x |> mix"], "error", "cannot be read by Python 3."),
+}
+
+
+def hand_in(folder):
+    for name, (cells, *_) in CAUSES.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
+    for name, code in FAILS.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, code + "\n" + REWEIGHT, SHIFT))
+    for name, cells in CELLS.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    folder, report = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("report")
+    hand_in(folder)
+    command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
+               confine.probe(), "--exercises", ",".join(NAMES), "--cell-seconds", "2", "--call-seconds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    with (report / "results.csv").open(encoding="utf-8", newline="") as file:
+        return {(r["student"], r["exercise"]): r for r in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("student", [*FAILS, *CELLS])
+def test_a_right_answer_passes(rows, student):
+    """Right work that is lost for a statement that has nothing to do with it."""
+    found = {exercise: rows[student, exercise] for exercise in NAMES}
+    assert {e: (r["verdict"], r["reason"]) for e, r in found.items() if r["verdict"] != "pass"} == {}
+
+
+@pytest.mark.parametrize("student", CAUSES)
+def test_a_reason_names_the_cause(rows, student):
+    """A NameError that is nobody's mistake, or a message of the parser, for what a machine lacks."""
+    _, verdict, words = CAUSES[student]
+    row = rows[student, "reweight"]
+    assert row["verdict"] == verdict and words in row["reason"], row["reason"]
+    assert {rows[student, e]["verdict"] for e in NAMES[1:]} == {"pass"}
