@@ -263,7 +263,8 @@ plots.show(figure, "The new sequence. Both words 'the' hold 0.43 of rail, motion
 # %% [markdown] name="cosine-or-dot"
 # ## Why not the cosine?
 #
-# The cosine is the dot product divided by the lengths of both vectors, and always between −1 and 1. What does it cost? **Guess** how much more, then let the cell count every operation.
+# The cosine is the dot product divided by the lengths of both vectors, and always between −1 and 1. What does it cost?
+# **Guess** how much more, then let the cell count every operation.
 
 # %%
 def dot(a, b):
@@ -339,8 +340,8 @@ print("cosine of 'the' and 'train': division by zero. Dot product:", dot(vector[
 #
 # A function can hide learned numbers, as a matrix that the vectors are multiplied with. Such a matrix treats some
 # directions otherwise than others. So turn all seven vectors by a random matrix that keeps lengths and angles, and turn
-# the result back. **Predict:** what has changed, for `attend`, for a rival with a matrix in its scores, and for one with
-# a factor?
+# the result back. **Predict:** what has changed, for `attend`, for a rival with a matrix in its scores, and for one
+# with a factor?
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -581,9 +582,9 @@ plots.show(figure, "The motion of each word, round by round. From x, all lines m
                    "time. The first two meet by round 7, and the last joins between rounds 50 and 100.")
 
 # %% [markdown]
-# For a while there are groups: *on time* here, *train* and *station* there. In the end all flow together. Why later than
-# before? Vectors 1.5 times as long have scores 1.5² times as large, and so sharper weights.
-# Test it: leave the vectors as they are, and multiply only the scores.
+# For a while there are groups: *on time* here, *train* and *station* there. In the end all flow together. Why later
+# than before? Vectors 1.5 times as long have scores 1.5² times as large, and so sharper weights. Test it: leave the
+# vectors as they are, and multiply only the scores.
 
 # %%
 sharper = [x]
