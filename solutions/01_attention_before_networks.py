@@ -11,7 +11,6 @@
 
 # %%
 import math
-from itertools import combinations_with_replacement
 
 import matplotlib.pyplot as plt
 import torch
@@ -305,8 +304,9 @@ arrived
 # *wet*. Try every column of five numbers from 0 to 3 with one maximum, and then another goal, half of the maximum.
 
 # %%
-columns = [c for c in combinations_with_replacement(range(4), 5) if c[4] > c[3]]  # the order does not matter
-by_gap = {gap: arrival(torch.tensor([c for c in columns if c[4] - c[3] == gap]).float().T) for gap in (1, 2, 3)}
+columns = torch.combinations(torch.arange(4.0), 5, with_replacement=True)  # (56, 5): the order does not matter
+gaps = columns[:, 4] - columns[:, 3]  # (56,)
+by_gap = {gap: arrival(columns[gaps == gap].T) for gap in (1, 2, 3)}
 every_larger_gap_arrives_earlier = min(by_gap[1]) > max(by_gap[2]) and min(by_gap[2]) > max(by_gap[3])
 half_way = dict(zip(features, arrival(x, 0.5), strict=True))
 half_way_the_order_is_another = max(half_way, key=half_way.get) == "built"
