@@ -466,7 +466,7 @@ print("scores of the first word:", [round(score) for score in table_of_scores[0]
 # %% [markdown]
 # Nothing at all: y is x, to the last digit. The sum of 300 products makes a word's score for itself so large that the
 # softmax leaves the others nothing. Is it the width, then, or the length of the vectors, about √300 or 17? **Predict:**
-# will the others get something at width 300 and length 2? And at width 4 and length √300?
+# will the others get something at width 300 and length 2? And at width 4, length √300 and right angles?
 
 # %%
 def for_others(vectors, scale=1.0):
