@@ -305,8 +305,7 @@ arrived
 
 # %%
 columns = torch.combinations(torch.arange(4.0), 5, with_replacement=True)  # (56, 5): the order does not matter
-gaps = columns[:, 4] - columns[:, 3]  # (56,)
-by_gap = {gap: arrival(columns[gaps == gap].T) for gap in (1, 2, 3)}
+by_gap = {gap: arrival(columns[columns[:, 4] - columns[:, 3] == gap].T) for gap in (1, 2, 3)}
 every_larger_gap_arrives_earlier = min(by_gap[1]) > max(by_gap[2]) and min(by_gap[2]) > max(by_gap[3])
 half_way = dict(zip(features, arrival(x, 0.5), strict=True))
 half_way_the_order_is_another = max(half_way, key=half_way.get) == "built"
