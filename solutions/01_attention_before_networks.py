@@ -5,8 +5,8 @@
 #
 # **At the end you can**
 #
-# - say what every kind of attention has in common: scores, weights, a weighted sum;
-# - turn max-pooling into a weighted sum, and say in which sense it is attention and in which it is not;
+# - say what the attentions of this course have in common: scores, weights, a weighted sum;
+# - turn max-pooling into a weighted sum, and judge whether it is attention;
 # - weigh words by counting, let a question choose what to look at, and say who decides in each case.
 
 # %%
@@ -169,7 +169,7 @@ assert nothing_is_washed_out
 
 # %% [markdown]
 # Is that a weighted sum, too? Yes, with weights that know only two values: 1 for the winner, 0 for everyone else.
-# But the winners differ, so **each channel needs weights of its own**.
+# The winners differ, so here **each channel gets weights of its own**.
 
 # %%
 hard_weights = torch.nn.functional.one_hot(winner, num_classes=5).T.float()  # (N, D), one column per channel
@@ -287,10 +287,10 @@ for beta in (0.0, 1.0, 30.0):
     print(f"β = {beta:4.0f}:", [round(value, 2) for value in pool(x, beta).tolist()])
 
 # %%
-def arrival(table):
-    """For each channel the first β, in steps of 0.01, that gives 99 % of its maximum."""
+def arrival(table, share=0.99):
+    """For each channel the first β, in steps of 0.01, that gives this share of its maximum."""
     steps = [step / 100 for step in range(600)]
-    there = torch.stack([pool(table, beta) for beta in steps]) > 0.99 * table.max(dim=0).values  # (600, D)
+    there = torch.stack([pool(table, beta) for beta in steps]) > share * table.max(dim=0).values  # (600, D)
     return [steps[first] for first in there.float().argmax(dim=0).tolist()]
 
 
@@ -300,9 +300,23 @@ assert wet_is_last
 arrived
 
 # %% [markdown]
-# What counts most is the **gap** between first and second: 3 for *built*, 2 for *light*, 1 for *alive* and *wet*. Then
-# why is *wet* behind *alive*? Two suspects: two regions share its second place, and its maximum is smaller. Take one
-# away, then the other, then both.
+# It looks as if the **gap** between first and second counts most: 3 for *built*, 2 for *light*, 1 for *alive* and
+# *wet*. Try every column of five numbers from 0 to 3 with one maximum, and then another goal, half of the maximum.
+
+# %%
+columns = torch.combinations(torch.arange(4.0), 5, with_replacement=True)  # (56, 5): the order does not matter
+by_gap = {gap: arrival(columns[columns[:, 4] - columns[:, 3] == gap].T) for gap in (1, 2, 3)}
+every_larger_gap_arrives_earlier = min(by_gap[1]) > max(by_gap[2]) and min(by_gap[2]) > max(by_gap[3])
+half_way = dict(zip(features, arrival(x, 0.5), strict=True))
+half_way_the_order_is_another = max(half_way, key=half_way.get) == "built"
+assert every_larger_gap_arrives_earlier
+assert half_way_the_order_is_another
+{gap: (min(found), max(found)) for gap, found in by_gap.items()}, half_way
+
+# %% [markdown]
+# In all of these columns it does, near the maximum. (Half-way it does not: *built* is last there.) Then why is *wet*
+# behind *alive*, with the same gap? Two suspects: two regions share its second place, and its maximum is smaller. Take
+# one away, then the other, then both.
 
 # %%
 wets = {"wet": [1, 1, 2, 0, 0], "second place not shared": [0, 1, 2, 0, 0], "maximum of 3": [2, 2, 3, 0, 0],
@@ -479,7 +493,7 @@ plots.show(figure, "TF-IDF weights of four captions. The words 'the' and 'cat' h
 
 # %% [markdown]
 # Look at "at": as much weight as "looks". Counting knows nothing of meaning. There are many recipes besides this one:
-# scikit-learn's, for example, [adds one to the counts and to the
+# scikit-learn's, for example, [adds one to the
 # logarithm](https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting), so that no word gets
 # exactly zero.
 #
@@ -614,13 +628,16 @@ weights, out = ask(who, x)
 no_region_is_alive_and_built = not bool(((x[:, 2] > 0) & (x[:, 3] > 0)).any())
 the_output_is_both = out[2].item() > 1 and out[3].item() > 1
 assert no_region_is_alive_and_built
+a_question_for_one_gets_one = ask(torch.tensor([0.0, 0, 3, 0]), x)[0][4].item() > 0.9
 assert the_output_is_both
+assert a_question_for_one_gets_one
 print("weights:", {name: round(weight, 2) for name, weight in zip(names, weights.tolist(), strict=True)})
 print("output: ", {feature: round(value, 2) for feature, value in zip(features, out.tolist(), strict=True)})
 
 # %% [markdown]
-# One vector now speaks of the cat *and* of the house: in that sense it is richer than **each** of its inputs.
-# Is it richer than **all** of them together? **Predict:** can you think of another picture with just the same output?
+# One vector now speaks of the cat *and* of the house: in that sense it is richer than **each** of its inputs. (Not with
+# every question: *where is the cat?* gets little but the cat.) Is it richer than **all** of them together? **Predict:**
+# can you think of another picture with just the same output?
 
 # %%
 other = x.clone()
@@ -631,8 +648,8 @@ print("house and cat:", x[3:].tolist(), " instead:", other[3:].tolist())
 print("output:", [round(value, 2) for value in ask(who, other)[1].tolist()], "both times")
 
 # %% [markdown]
-# **Verdict: richer than each, poorer than all.** A mixture joins what stood in different places. It does not say any
-# more which part came from where, so it never holds more than its inputs do together.
+# **Verdict: it can be richer than each, and never than all.** A mixture joins what stood in different places. It does
+# not say any more which part came from where, so it never holds more than its inputs do together.
 
 # %% [markdown] name="who-decides"
 # ## Who decides which features matter?
@@ -665,19 +682,22 @@ clear_weights, fog_weights = ask(query, x)[0], ask(query, fog)[0]
 river = names.index("river")
 the_row_of_the_river_is_the_same = torch.equal(fog[river], x[river])
 but_now_it_counts_most = fog_weights.argmax().item() == river and clear_weights[river].item() < 0.1
+by_size, by_size_in_fog = (torch.softmax(table[:, 0], dim=0)[river].item() for table in (x, fog))  # β = 1
+pooling_weighs_it_anew_as_well = by_size_in_fog > 3 * by_size
 assert the_row_of_the_river_is_the_same
 assert but_now_it_counts_most
+assert pooling_weighs_it_anew_as_well
 print(f"weight of the river: {clear_weights[river]:.2f} on a clear day, {fog_weights[river]:.2f} in fog")
 
 # %% [markdown]
-# The river's own row is the same, and what it counts for has changed, because something *else* has. Weights of this
-# kind are **content-aware**: they depend on what is there, all of it, and on what is wanted. Multiplied by them, the
-# features become content-aware, too. That is what attention is for.
+# The river's own row is the same, and what it counts for has changed, because something *else* has: the weights are
+# **content-aware**. Those of softened max-pooling changed as well, as the last claim shows. What the query adds is that
+# they depend on what is wanted, too. Multiplied by them, the features become content-aware.
 #
 # | attention | who decides what matters |
 # |---|---|
 # | mean | nobody |
-# | max-pooling | each number, by its own size |
+# | max-pooling | the numbers of a channel, by their size beside each other |
 # | TF-IDF | the collection of texts |
 # | with a query | whoever asks, and what there is to choose from |
 
@@ -745,12 +765,12 @@ plots.show(figure, "Three planes, one per word. Each has one static point and tw
 # %% [markdown]
 # ## Summary
 #
-# - Attention of every kind: scores, weights, a weighted sum. Kinds differ in where the scores come from.
+# - Attention, here: scores, weights, a weighted sum. Kinds differ in where the scores come from.
 # - Max-pooling is all or nothing, channel by channel: a softmax of β · x as β goes to infinity. With one set of weights
 #   for whole inputs it cannot be done, unless one input wins in every channel.
 # - TF-IDF is continuous, and the collection decides. Neither of the two hears a question.
-# - With a query, whoever asks decides, together with what is there: the weights are content-aware.
-# - The output is richer than each input and poorer than all of them together.
+# - With a query, whoever asks decides, together with what is there.
+# - The output can be richer than each input, never richer than all of them together.
 # - A static vector is the same in every sentence. A weighted sum over the sentence makes it context-aware.
 #
 # **Think about it.** A mixture cannot tell who gave what. You read an output that is *alive* and *built*, and want to
