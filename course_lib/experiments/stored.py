@@ -24,6 +24,7 @@ MODULES = {
     "08-scales": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
     "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-windows": "gaps",
+    "11-patients": "patients", "11-translators": "translators",
     "12-growing": "language",
     "13-readings": "digits", "13-rivals": "digits",
     "14-transfer": "transfer",
