@@ -1145,9 +1145,9 @@ for row in early:
     print(f"right of 240: greedy {row['greedy, of 240']}, a beam of 4 {row['beam of 4, of 240']}")
 
 # %% [markdown]
-# A few sentences of 240: too few to say that the beam helps. It looks for a higher score, and that need not be a better
-# sentence. The paper used a beam of 4, and favoured longer sentences a little (section 6.1): each further word makes a
-# sum of logarithms smaller.
+# A few more of 240: a small gain at most. A beam looks for a higher score, and that need not be a better sentence. The
+# paper used a beam of 4, and favoured longer sentences a little (section 6.1): each further word makes a sum of
+# logarithms smaller.
 
 # %% [markdown] name="bleu"
 # ## BLEU: when there is more than one right answer
