@@ -50,7 +50,8 @@ def plan_of(name):
 
 def _known(name):
     if name not in MODULES:
-        raise ResultsError(f"there are no results {name!r}; there are {', '.join(MODULES)}")
+        of_its_lesson = [known for known in MODULES if known[:2] == name[:2]]
+        raise ResultsError(f"there are no results {name!r}; there are {', '.join(of_its_lesson or MODULES)}")
 
 
 def make(name):
