@@ -1418,7 +1418,7 @@ figure, axis = plt.subplots(figsize=(5, 2.4))
 axis.barh(list(writes), list(writes.values()))
 axis.set(xlabel="share written without a mistake", xlim=(0, 1))
 axis.invert_yaxis()
-plots.show(figure, "Six bars. The healthy model writes nearly everything right, C a part of it, and A, B, D and E "
+plots.show(figure, "Six bars. The healthy model writes nearly everything right, C most of it, and A, B, D and E "
                    "next to nothing.")
 
 # %% [markdown]
