@@ -24,6 +24,7 @@ MODULES = {
     "08-scales": "wires", "08-width": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
     "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-windows": "gaps",
+    "11-patients": "patients", "11-translators": "translators",
     "12-growing": "language",
     "13-few": "digits", "13-readings": "digits", "13-rivals": "digits", "13-without": "digits",
     "14-transfer": "transfer",
@@ -49,7 +50,8 @@ def plan_of(name):
 
 def _known(name):
     if name not in MODULES:
-        raise ResultsError(f"there are no results {name!r}; there are {', '.join(MODULES)}")
+        of_its_lesson = [known for known in MODULES if known[:2] == name[:2]]
+        raise ResultsError(f"there are no results {name!r}; there are {', '.join(of_its_lesson or MODULES)}")
 
 
 def make(name):
