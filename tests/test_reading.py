@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from course_lib.staff.grade import sources
 from course_lib.staff.grade.reading import Notebook, ReadingError, Submission, submissions
+from course_lib.staff.grade.without_outputs import WithoutOutputs
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and special files")
 GONE_SECONDS = 5
@@ -301,18 +302,18 @@ def test_a_file_that_becomes_a_link_or_fifo_while_grading_is_not_read(tmp_path, 
 def test_a_file_that_grows_while_it_is_read_is_not_half_a_submission(tmp_path, monkeypatch):
     """An upload that is still running is graded as if it were all."""
     path = put(tmp_path, {"a.ipynb": "a"}) / "a.ipynb"
-    real = sources.read
+    real = sources.read_notebook
 
-    def meanwhile(entry, allowance, **limit):
+    def meanwhile(entry, allowance):
         @contextmanager
         def growing():
             with entry.open() as file:
                 yield file
                 path.write_bytes(path.read_bytes() + b" \n")
 
-        return real(sources.Entry(entry.path, growing), allowance, **limit)
+        return real(sources.Entry(entry.path, growing), allowance)
 
-    monkeypatch.setattr("course_lib.staff.grade.reading.read", meanwhile)
+    monkeypatch.setattr("course_lib.staff.grade.reading.read_notebook", meanwhile)
     [a] = submissions(tmp_path)
     assert "changed" in problem(a) and a.notebooks == ()
 
@@ -349,10 +350,49 @@ def test_what_is_too_large_is_refused_and_the_rest_is_read(tmp_path, monkeypatch
         assert sources_of(submission) == ["ok"] and "larger than" in problem(submission)
 
 
+def test_what_cells_have_shown_may_have_any_size(tmp_path):
+    """A hundred saved pictures cost a student their work, or the grader its memory."""
+    book = notebook("x = 1", "y = 2")
+    book["cells"][0]["outputs"] = [{"data": {"image/png": "A" * (40 << 20), "text/plain": ['["outputs": [\n'] * 9}}]
+    book["cells"].append({"cell_type": "markdown", "source": "z", "attachments": {"a.png": {"image/png": "A" * 9999}}})
+    put(tmp_path, {"alice.ipynb": json.dumps(book, indent=1).encode()})
+    tracemalloc.start()
+    found = read(tmp_path)["alice"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sources_of(found) == ["x = 1", "y = 2"] and found.problems == () and peak < 16 << 20
+    before = found.digest
+    put(tmp_path, {"alice.ipynb": json.dumps(book, indent=1).replace("AAAB", "A").replace("AAA", "AAB", 1).encode()})
+    assert read(tmp_path)["alice"].digest != before, "a submission that has changed is graded anew"
+
+
+KEYS = st.sampled_from(["outputs", 'a\\"outputs', '\\"outputs\\": [', "attachments", "a\\", "\n", "[", "}", '"'])
+VALUES = st.recursive(st.none() | KEYS | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+                      | st.dictionaries(KEYS, inner, max_size=3), max_leaves=20)
+
+
+def emptied(value):
+    """What is to be left of a JSON value."""
+    if isinstance(value, list):
+        return [emptied(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: type(v)() if k in ("outputs", "attachments") and isinstance(v, list | dict) else emptied(v)
+            for k, v in value.items()}
+
+
+@given(value=VALUES, indent=st.sampled_from([None, 1]), step=st.integers(1, 400))
+def test_leaving_out_outputs_leaves_all_else(value, indent, step):
+    """A source that speaks of outputs loses a line; a part of the file that ends within a key or a text."""
+    data, without = json.dumps(value, indent=indent).encode(), WithoutOutputs()
+    kept = b"".join(without.fed(data[i : i + step]) for i in range(0, len(data), step)) + without.rest()
+    assert json.loads(kept) == emptied(value) and kept.count(b"\n") == data.count(b"\n")
+
+
 def test_a_submission_has_a_limit_of_its_own(tmp_path, monkeypatch):
     """Thousands of files that are each small enough, a folder of a million names, folders in folders without end."""
     monkeypatch.setattr(sources, "FILES", 5)
-    monkeypatch.setattr(sources.Allowance.__init__, "__defaults__", (5, 2000, 40))
+    monkeypatch.setattr(sources.Allowance.__init__, "__defaults__", (5, 2000, 40, 2000))
     put(tmp_path, {f"many/{i}.py": b"x" for i in range(9)})
     put(tmp_path, {f"large/{i}.py": b"#" * 600 + b"\nx" for i in range(5)})
     put(tmp_path, {f"names/d/{i}.txt": b"" for i in range(60)} | {"names/a.py": b"x"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from course_lib.staff.grade.names import NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable, reading_order, students
 from course_lib.staff.grade.notebook_cells import NoNotebook, notebook_cells, script_cells
-from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read
+from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read, read_notebook
 
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
@@ -130,7 +130,7 @@ class _Reader:
             raise Unreadable(entry.refused)
         if NOTEBOOK.search(name) or SCRIPT.search(name):
             self.allowance.one_more_file()
-            self.keep(entry, read(entry, self.allowance), is_script=SCRIPT.search(name))
+            self.keep(entry, is_script=SCRIPT.search(name))
         elif ZIP.search(name):
             if not zips:
                 raise Unreadable("was not read, because it is a zip inside a zip")
@@ -140,9 +140,14 @@ class _Reader:
         else:
             self.ignored.append(name)
 
-    def keep(self, entry, data, is_script):
+    def keep(self, entry, is_script):
         path = printable(entry.path, LONGEST_PATH)
-        self.prints.append((path, hashlib.sha256(data).hexdigest()))
+        if is_script:
+            data = read(entry, self.allowance)
+            digest = hashlib.sha256(data).hexdigest()
+        else:
+            data, digest = read_notebook(entry, self.allowance)
+        self.prints.append((path, digest))
         cells, complaints = (script_cells(data), ()) if is_script else notebook_cells(data)
         for complaint in complaints:
             self.complain(entry.path, complaint)

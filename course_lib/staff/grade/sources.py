@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import io
 import itertools
 import os
@@ -14,10 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from course_lib.staff.grade.names import ZIP, is_skipped
+from course_lib.staff.grade.without_outputs import WithoutOutputs
 
 MIB = 2**20
 NOTEBOOK_BYTES = 32 * MIB
 SUBMISSION_BYTES = 256 * MIB
+OUTPUT_BYTES = 2048 * MIB  # of one submission, with what its cells have shown
 FILES = 500  # notebooks of one submission
 ENTRIES = 20_000  # names of any kind in one submission
 DEPTH = 20
@@ -56,6 +59,7 @@ class Allowance:
     files: int = FILES
     size: int = SUBMISSION_BYTES
     entries: int = ENTRIES
+    outputs: int = OUTPUT_BYTES
 
     def one_more_file(self):
         self.files -= 1
@@ -66,6 +70,11 @@ class Allowance:
         self.entries -= 1
         if self.entries < 0:
             raise Unreadable(f"was not read to its end, because the submission has more than {ENTRIES} files")
+
+    def pass_over(self, size):
+        self.outputs -= size
+        if self.outputs < 0:
+            raise Unreadable(f"was not read, because the submission is larger than {OUTPUT_BYTES >> 30} GiB")
 
     def spend(self, size):
         self.size -= size
@@ -84,6 +93,22 @@ def read(entry, allowance, limit=NOTEBOOK_BYTES):
             allowance.spend(len(part))
             parts.append(part)
     return b"".join(parts)
+
+
+def read_notebook(entry, allowance):
+    """The bytes of a notebook without what its cells have shown, and the sha256 of all of it; or Unreadable."""
+    parts, size, digest, without = [], 0, hashlib.sha256(), WithoutOutputs()
+    with entry.open() as file:
+        while part := file.read(CHUNK):
+            digest.update(part)
+            allowance.pass_over(len(part))
+            kept = without.fed(part)
+            size += len(kept)
+            if size > NOTEBOOK_BYTES:
+                raise Unreadable(f"is larger than {NOTEBOOK_BYTES // MIB} MiB without its outputs")
+            allowance.spend(len(kept))
+            parts.append(kept)
+    return b"".join([*parts, without.rest()]), digest.hexdigest()
 
 
 class Folder:
