@@ -346,10 +346,10 @@ a_sum_needs_no_loop = torch.allclose(running_sum, x[0].cumsum(dim=0), atol=1e-5)
 assert a_sum_needs_no_loop
 
 # %% [markdown]
-# `gru(x)` is one call, has an output at every place, and can be trained on all eight questions, too. But inside it is
-# this loop. That state t is made from state t − 1 is not enough to force a loop: so it is in a running sum, which is
-# one masked product. A GRU also bends each state before it makes the next one, so its steps do not add up like that.
-# Attention has no chain: all T rows of the score matrix are one product.
+# `gru(x)` is one call, and can be trained on all eight questions, too. But inside it is this loop. That state t is made
+# from state t − 1 does not force a loop: so it is in a running sum, which is one masked product. But a GRU bends each
+# state before it makes the next one, and its steps do not add up like that. Attention has no chain: all T rows of the
+# score matrix are one product.
 #
 # ## A claim to test
 #
@@ -433,11 +433,11 @@ print(f"recurrence took {taken[1][0] / taken[1][1]:.1f} times as long as attenti
       f"{taken[16][0] / taken[16][1]:.1f} times for sixteen")
 
 # %% [markdown]
-# **Verdict: it depends, on the length and on how many texts are trained on at once.** A recurrent layer spends much of
-# its time on getting from step to step. Other texts can share that time; attention had little to share.
+# **Verdict: it depends on the length, and on how many texts come at once.** A recurrent layer spends much of its time
+# on getting from step to step. Other texts can share that time.
 #
-# (The course's own `MultiHeadAttention` asks torch for a fused version that never keeps all scores. That is faster by a
-# constant factor. The square remains.)
+# (The course's own `MultiHeadAttention` asks torch for a fused version that never keeps all scores. It is faster. The
+# square remains.)
 
 # %% [markdown] name="quadratic"
 # ## What a long context costs
@@ -642,9 +642,6 @@ for name, step in taken.items():
 # takes a tenth to a seventh. The textbook does the same four steps in new memory, and takes longer than the four
 # together; how much longer changes from run to run. How much time fused attention saves depends on the processor. What
 # it saves on every machine is memory. The operations still grow quadratically, so the verdict above stays.
-#
-# The *traffic* stays quadratic, too. For every block of queries all keys and values are read once more: with fast
-# memory for M numbers, Θ(T²d²/M) numbers move, against Θ(Td + T²) in the textbook (FlashAttention, theorem 2).
 #
 # (The running softmax is from Milakov and Gimelshein 2018, [arXiv:1805.02867](https://arxiv.org/abs/1805.02867).
 # Attention without the square of memory: Rabe and Staats 2021, [arXiv:2112.05682](https://arxiv.org/abs/2112.05682),
@@ -953,9 +950,9 @@ print("lead with both, in bits or more:", {asked: round(bits, 3) for asked, bits
 # **Verdict: with this recipe, text and training have to grow together.** More steps on the short text make it worse.
 # That can be mended without more text: one training of ours with a dropout of 0.3, 8,000 steps, came to 1.99. Counting
 # still won. In 2,000 steps each token of the longer text is read only 1.3 times on average. With both, the Transformer
-# overtakes counting, by little. This is one small model. How text, training and the model's size should grow together is
-# what **scaling laws** measure (Kaplan et al. 2020, [arXiv:2001.08361](https://arxiv.org/abs/2001.08361); Hoffmann et
-# al. 2022, [arXiv:2203.15556](https://arxiv.org/abs/2203.15556)).
+# overtakes counting, by little. This is one small model. How text, training and the model's size should grow together
+# is what **scaling laws** measure (Kaplan et al. 2020, [arXiv:2001.08361](https://arxiv.org/abs/2001.08361); Hoffmann
+# et al. 2022, [arXiv:2203.15556](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown] name="temperature"
 # ## Let it write
@@ -1153,7 +1150,7 @@ assert the_cache_is_faster
 print(f"the same 384 tokens; without the cache it takes {slow / quick:.1f} times as long")
 
 # %% [markdown]
-# What it costs is memory: two vectors a token and layer. Here it also works only while the window grows. As soon as it
+# It costs memory: two vectors a token and layer. Here it also works only while the window grows. As soon as it
 # slides, every token has a new position, and `WithCache` begins anew.
 
 # %% [markdown] name="logit-lens"
@@ -1165,7 +1162,7 @@ print(f"the same 384 tokens; without the cache it takes {slow / quick:.1f} times
 # The **logit lens** looks: put the last norm and the last map behind *every* block, as if the stack ended there. The
 # model was never trained for that. **Predict:** how many bits per character after no block, after one, after two?
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def read_after(blocks):
     """The model, read off after so many blocks."""
     def read(ids):
@@ -1181,10 +1178,7 @@ with torch.no_grad():
     depth = [bits_by_reading(read_after(blocks), test[:4000], V, WINDOW) for blocks in range(3)]
 each_block_brings_it_nearer_to_the_next_word = depth[0] > depth[1] > depth[2]
 assert each_block_brings_it_nearer_to_the_next_word
-figure, axis = plt.subplots(figsize=(4, 2.4))
-axis.bar(["none", "1", "2"], [bits / depth[2] for bits in depth])
-axis.set(xlabel="blocks", ylabel="bits, whole model = 1")
-plots.show(figure, "Three bars, for no block, one and two. The bits needed fall from bar to bar.")
+print("whole model = 1; after no block and one:", [round(bits / depth[2], 2) for bits in depth[:2]])
 
 # %% [markdown]
 # Does a lower vector hold less of the next word, or can the lens only not read it? The lens was trained on vectors
@@ -1209,12 +1203,10 @@ part_of_it_was_the_lens = own[0] < depth[0] - 0.2 * (depth[0] - depth[2])
 the_rest_was_not = own[0] > own[1] > depth[2]
 assert part_of_it_was_the_lens
 assert the_rest_was_not
-print("whole model = 1. By the lens:", [round(bits / depth[2], 2) for bits in depth[:2]],
-      " by maps of their own:", [round(bits / depth[2], 2) for bits in own])
+print("with maps of their own:", [round(bits / depth[2], 2) for bits in own])
 
 # %% [markdown]
-# Part of what looked like the work of the blocks was only that the lens cannot read the lower vectors well. The order
-# stays: after each block, more of the next word can be read.
+# Part of the difference was only the lens. The order stays: after each block, more of the next word can be read.
 #
 # Now token by token: the probability of the token that really comes, on a piece of a topic the model has never seen.
 
@@ -1232,8 +1224,8 @@ plots.show(figure, "For twelve tokens of a held-out topic, the probability of th
                    "and two. Some places grow brighter from row to row, others stay dark or lose again.")
 
 # %% [markdown]
-# Not every square grows brighter: a block can also talk the model out of a right guess. On average each block makes the
-# next word easier to read. It only ever *adds* to what is there: that is the skip connection.
+# Not every square grows brighter: a block can also talk the model out of a right guess. It only ever *adds* to what is
+# there: that is the skip connection.
 
 # %% [markdown]
 # ## A real one
