@@ -290,7 +290,7 @@ assert it_speaks_at_every_place
 tuple(logits.shape)
 
 # %% [markdown] name="one-pass"
-# ## One pass for all prefixes
+# ## One pass or eight?
 #
 # Eight questions, and only one pass through the model: it gave logits at every place. Is that fair? The fourth word has
 # to guess "dog", and "dog" is the very next input.
@@ -424,13 +424,13 @@ print(f"at 4,096 tokens attention takes {1 / lead[5]:.1f} times as long")
 # texts of 128 tokens at once. How many times as long does each layer take for them as for one?
 
 # %% tags=["nbval-ignore-output"]
-taken = {texts: [min(seconds(layer, 128, texts) for _ in range(10)) for layer in layers.values()] for texts in (1, 16)}
-longer = {name: many / one for name, one, many in zip(layers, taken[1], taken[16], strict=True)}
+rounds = [[[seconds(layer, 128, texts) for layer in layers.values()] for texts in (1, 16)] for _ in range(10)]
+one, sixteen = torch.tensor(rounds).amin(dim=0)  # (2,) each: recurrence, attention
+longer = dict(zip(layers, (sixteen / one).tolist(), strict=True))
 sixteen_texts_are_cheap_for_recurrence = longer["recurrence"] < longer["attention"] / 2
 assert sixteen_texts_are_cheap_for_recurrence
-print({name: f"{factor:.1f} times as long" for name, factor in longer.items()})
-print(f"recurrence took {taken[1][0] / taken[1][1]:.1f} times as long as attention for one text, "
-      f"{taken[16][0] / taken[16][1]:.1f} times for sixteen")
+print("sixteen texts:", {name: f"{factor:.1f} times as long" for name, factor in longer.items()})
+print(f"recurrence took {one[0] / one[1]:.1f} times as long as attention for one, {sixteen[0] / sixteen[1]:.1f} for sixteen")
 
 # %% [markdown]
 # **Verdict: it depends on the length, and on how many texts come at once.** A recurrent layer spends much of its time
