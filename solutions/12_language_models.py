@@ -430,7 +430,8 @@ longer = dict(zip(layers, (sixteen / one).tolist(), strict=True))
 sixteen_texts_are_cheap_for_recurrence = longer["recurrence"] < longer["attention"] / 2
 assert sixteen_texts_are_cheap_for_recurrence
 print("sixteen texts:", {name: f"{factor:.1f} times as long" for name, factor in longer.items()})
-print(f"recurrence took {one[0] / one[1]:.1f} times as long as attention for one, {sixteen[0] / sixteen[1]:.1f} for sixteen")
+for texts, (gru_took, attention_took) in {"one text": one, "sixteen": sixteen}.items():
+    print(f"{texts}: recurrence takes {gru_took / attention_took:.1f} times as long as attention")
 
 # %% [markdown]
 # **Verdict: it depends on the length, and on how many texts come at once.** A recurrent layer spends much of its time
