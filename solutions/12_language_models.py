@@ -1271,7 +1271,7 @@ if real is not None:
 # - A language model says how probable each token is to come next. Text is its own answer key.
 # - Counted pairs and a trained table agree: cross-entropy is lowest at the shares.
 # - One masked pass is T passes: the same loss. A GRU trains on all places, too, but has to go step by step.
-# - Attention is faster than recurrence on one short text; many texts at once, or a long one, take that lead away.
+# - Attention is faster than recurrence on one short text. Many texts at once shrink that lead; a long text ends it.
 # - Bits per character compare models with different tokens; perplexity is 2 to the power of the bits per token.
 # - On a short text, counting beat our Transformer. It turned when text and training grew together.
 # - Temperature and top-k choose how boldly to draw. A KV cache gives the same text sooner.
