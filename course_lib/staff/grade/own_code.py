@@ -16,7 +16,7 @@ SLOW = re.compile(r"\.optim\b|\bcompile\b|deterministic_algorithms")  # torch im
 NOT_EARLY = {"ipywidgets", "onnx", "onnxruntime"}  # they want a kernel, or start threads
 LONGEST = 1_000_000  # letters of a cell; nobody writes more by hand
 PATIENCE = 200_000  # letters of a cell times its lines with signs: beyond, IPython's transformer takes many seconds
-SIGNS = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
+SIGNS = re.compile(r"^[ \t]*[%!?]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
 RUN_IN_PLACE = re.compile(r"\A(?:\s*%%(?:time|capture|prun)\b[^\n]*\n)+")  # what such a cell defines is there after it
 WRITES = re.compile(
     r"\A\s*%%(?:write)?file[ \t]+(?:(?:-a|--append)[ \t]+)?['\"]?(?:[^\s'\"]*/)?(\w+)\.py['\"]?[ \t]*\n")
