@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.staff.grade import __main__ as command
-from course_lib.staff.grade import book, confine, marking
+from course_lib.staff.grade import book, confine, lanes, marking
 from tests.test_grade import MASK, REWEIGHT, SHIFT, notebook
 
 ROOT = Path(__file__).parents[1]
@@ -81,8 +81,8 @@ def _some(report):
 
 
 @needs_confinement
-def test_a_changed_submission_is_graded_again_and_one_that_is_gone_is_dropped(batch, tmp_path, capsys):
-    """A student hands in once more, and keeps the old grade."""
+def test_a_changed_submission_is_graded_again_and_nobody_is_dropped_without_a_word(batch, tmp_path, capsys):
+    """A student hands in once more, and keeps the old grade; a late one's zip takes the others' place."""
     report = tmp_path / "report"
     assert run(arguments(batch, report)) == 0
     (batch / "s1.ipynb").write_text(notebook("import torch", REWEIGHT, MASK, SHIFT))
@@ -91,7 +91,37 @@ def test_a_changed_submission_is_graded_again_and_one_that_is_gone_is_dropped(ba
     assert run(arguments(batch, report)) == 0
     assert "1 graded now, 6 before." in capsys.readouterr().out
     verdicts = {(r["student"], r["exercise"]): r["verdict"] for r in results(report)}
-    assert verdicts["s1", "causal_mask"] == "pass" and not any(student == "s2" for student, _ in verdicts)
+    assert verdicts["s1", "causal_mask"] == "pass" and verdicts["s2", "reweight"] == "pass"
+    late = tmp_path / "late"
+    late.mkdir()
+    (late / "s9.ipynb").write_text(notebook("import torch", REWEIGHT, MASK, SHIFT))
+    assert run(arguments(late, report)) == 0
+    assert "s0, s1, s2 and 5 more: not handed in this time, and still in the report" in capsys.readouterr().out
+    assert {r["student"] for r in results(report)} == {f"s{i}" for i in (*range(8), 9)}
+    assert run(arguments(batch, report, "--replace")) == 0
+    assert "s2, s9: not handed in this time, and taken out of the report." in capsys.readouterr().out
+    assert {r["student"] for r in results(report)} == {f"s{i}" for i in (0, 1, 3, 4, 5, 6, 7)}
+
+
+@needs_confinement
+@pytest.mark.parametrize("how", ["dies", "hangs"])
+def test_a_judge_that_dies_costs_one_submission(batch, tmp_path, capsys, monkeypatch, how):
+    """One notebook ends the grader, and forty others have no grade."""
+    mark = marking.Marker.mark
+
+    def killed(self, submission):
+        if submission.student == "s3":
+            os.kill(os.getpid(), signal.SIGKILL if how == "dies" else signal.SIGSTOP)
+        return mark(self, submission)
+
+    monkeypatch.setattr(marking.Marker, "mark", killed)
+    monkeypatch.setattr(lanes, "MARGIN", 1)
+    monkeypatch.setattr(marking.Limits.__init__, "__defaults__", (20, 10, 300, 1))
+    assert run(arguments(batch, tmp_path / "report", "--lanes", "1", "--submission-seconds", "3")) == 0
+    rows = results(tmp_path / "report")
+    assert {r["student"] for r in rows if r["verdict"] == "crash"} == {"s3"} and len(rows) == 24
+    assert [r["verdict"] for r in rows].count("fail") == 3
+    assert all("a person has to look" in r["reason"] for r in rows if r["student"] == "s3")
 
 
 @needs_confinement

@@ -107,9 +107,19 @@ def _grade(options, policy, level, stamp):
         there = set()
         waiting = _not_finished(connection, submissions(options.submissions), there)
         _run(options, connection, waiting, students, level, stamp, int(known["seed"]), chosen)
-        book.forget_all_but(connection, there)
+        if gone := book.all_but(connection, there):
+            _say_who_is_gone(gone, options.replace)
+            if options.replace:
+                book.forget(connection, gone)
         _write_all(connection, options, policy, chosen)
     return 0
+
+
+def _say_who_is_gone(students, replace):
+    """Students of the report who are not in what was handed in this time."""
+    some = ", ".join(students[:3]) + (f" and {len(students) - 3} more" if len(students) > 3 else "")
+    print(f"{some}: not handed in this time, and " + ("taken out of the report." if replace else
+                                                      "still in the report (--replace takes them out)."))
 
 
 def _not_finished(connection, handed_in, there):
@@ -232,6 +242,7 @@ def _options(arguments):
     parser.add_argument("--call-seconds", type=_seconds, default=Limits.call, help="for one call of an answer")
     parser.add_argument("--submission-seconds", type=_seconds, default=Limits.submission, help="for all of a student's")
     parser.add_argument("--dask", metavar="ADDRESS", help="spread over a Dask cluster, as in tcp://host:8786")
+    parser.add_argument("--replace", action="store_true", help="take students out of the report who are not handed in")
     parser.add_argument("--yes", action="store_true", help="regrade: take the new verdicts without asking")
     return parser.parse_args(arguments)
 

@@ -132,9 +132,13 @@ def take_over(old, new):
         old.executemany("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def forget_all_but(connection, students):
-    """Drop the students whose submissions are no longer there."""
-    gone = [(s,) for s, in connection.execute("SELECT student FROM submission") if s not in students]
+def all_but(connection, students):
+    """The other students of the book, sorted."""
+    return sorted(s for s, in connection.execute("SELECT student FROM submission") if s not in students)
+
+
+def forget(connection, students):
+    """Drop these students."""
     with connection:
-        connection.executemany("DELETE FROM submission WHERE student = ?", gone)
-        connection.executemany("DELETE FROM verdict WHERE student = ?", gone)
+        for table in ("submission", "verdict"):
+            connection.executemany(f"DELETE FROM {table} WHERE student = ?", [(s,) for s in students])

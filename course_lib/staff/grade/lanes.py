@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import resource
 import selectors
 import signal
 import socket
@@ -10,15 +11,20 @@ import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 
+from course_lib.checks import EXERCISES
 from course_lib.staff.grade import confine
+from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.confine.system_calls import PR_SET_PDEATHSIG, prctl
 from course_lib.staff.grade.lane import Lane, LaneError, start_template
 from course_lib.staff.grade.marking import Marker
 
 LENGTH = struct.Struct("<Q")
+MARGIN = 60  # seconds that a judge may take beyond what it gives a submission
+MEMORY = 8 << 30  # bytes that a judge may take beyond what it has when it begins
 
 
 def cores():
@@ -42,39 +48,60 @@ def graded(waiting, recipe, lanes):
             judges[ends] = process
         for ours, _ in controls:
             ours.close()
-        yield from _in_turn(waiting, list(judges))
+        yield from _in_turn(waiting, recipe, judges)
     finally:
-        for ends, process in judges.items():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            ends.close()
+        for ends in list(judges):
+            _ended(judges, ends)
         with contextlib.suppress(subprocess.TimeoutExpired):
             template.wait(5)  # with nobody left to speak to it ends by itself
         template.kill()
         template.wait()
 
 
-def _in_turn(waiting, free):
-    """Give every free judge a submission, and take what it found."""
-    doing = {}
+def _in_turn(waiting, recipe, judges):
+    """Give every free judge a submission, and take what it found. One that dies or hangs costs that submission."""
+    _, _, exercises, _, stamp, limits = recipe
+    patience = limits.submission + limits.share * len(exercises) + MARGIN
+    free, doing = list(judges), {}
     with selectors.DefaultSelector() as selector:
         while True:
             while free and (submission := next(waiting, None)):
                 judge = free.pop()
-                doing[judge] = submission
+                doing[judge] = submission, time.monotonic()
                 _send(judge, submission)
                 selector.register(judge, selectors.EVENT_READ)
             if not doing:
                 return
-            for key, _ in selector.select():
-                judge = key.fileobj
+            ready = [key.fileobj for key, _ in selector.select(min(patience, MARGIN))]
+            late = [judge for judge, (_, began) in doing.items() if time.monotonic() - began > patience]
+            for judge in {*ready, *late}:
+                submission, began = doing.pop(judge)
                 selector.unregister(judge)
-                found = _receive(judge)
-                if not isinstance(found, tuple):
-                    raise LaneError(found or "a judge has ended by itself; the same command goes on from here.")
-                yield (doing.pop(judge), *found)
+                found = None if judge in late else _receive(judge)
+                if isinstance(found, str):
+                    raise LaneError(found)
+                if found is None:
+                    _ended(judges, judge)
+                    judge, process = _fork_judge(recipe, None, list(judges))
+                    judges[judge] = process
+                    found = _lost(exercises, stamp), round(time.monotonic() - began, 3)
                 free.append(judge)
+                yield (submission, *found)
+
+
+def _ended(judges, ends):
+    """Make sure that a judge has ended."""
+    process = judges.pop(ends)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    ends.close()
+
+
+def _lost(exercises, stamp):
+    """The Marks of a submission that its judge did not survive."""
+    return [Mark(name, EXERCISES[name].lesson, "crash", isolation=stamp, reason="The grader itself ended while it "
+                 "judged this submission, so nothing of it is judged, and a person has to look.") for name in exercises]
 
 
 def marker(recipe, control=None):
@@ -106,6 +133,8 @@ def _fork_judge(recipe, control, not_its_own):
         confine.undumpable()
         if sys.platform == "linux":
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, 2 * (pages * resource.getpagesize() + MEMORY,))
         _judge(theirs, marker(recipe, control))
     finally:
         os._exit(1)

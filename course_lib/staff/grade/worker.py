@@ -46,19 +46,23 @@ def main():
     confine = importlib.import_module("confine")
     _import_torch()
     ready = confine.prepare(LEVEL, [ROOT])
-    controls = [socket.socket(fileno=int(number)) for number in CONTROLS]
+    controls = {socket.socket(fileno=int(number)): set() for number in CONTROLS}  # and the children of each judge
     for control in controls:
         control.sendall(b"ready\n")
     while controls:
-        for control in select.select(controls, [], [])[0]:
+        for control in select.select(list(controls), [], [])[0]:
             words, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
             if not words:
-                controls.remove(control)
+                for child in controls.pop(control):
+                    _end(child)
                 control.close()
             elif descriptors:
                 _import_early(json.loads(words))
-                control.sendall(b"%d\n" % _fork(ready, controls, descriptors[0]))
+                child = _fork(ready, controls, descriptors[0])
+                controls[control].add(child)
+                control.sendall(b"%d\n" % child)
             else:
+                controls[control].discard(int(words))
                 control.sendall(b"%d\n" % _end(int(words)))
 
 
