@@ -20,8 +20,10 @@ from course_lib.staff.grade.bindings import (
 SDPA = re.compile(r"_?scaled_dot_product_\w*attention\w*|flex_attention")
 WHOLE = re.compile(r"MultiheadAttention|_?(native_)?multi_head_attention(_forward)?"
                    r"|Transformer(Encoder|Decoder)?(Layer)?|_transformer_encoder_layer_fwd")
-ONLY = {"softmax": re.compile(r"_?(log_|safe_|gumbel_)?softmax|(Log)?Softmax|[sS]oftmin"),
-        "layer_norm": re.compile(r"(native_|fused_)?layer_norm|LayerNorm"), "rms_norm": re.compile(r"rms_norm|RMSNorm")}
+ONLY = {"softmax": re.compile(r"_?(log_|safe_|gumbel_|special_)?softmax|(Log)?Softmax|[sS]oftmin|log(cum)?sumexp"),
+        "layer_norm": re.compile(r"(native_|fused_)?(layer|group|batch|instance)_norm"
+                                 r"|(Layer|Group|Batch|Instance)Norm(\dd)?"),
+        "rms_norm": re.compile(r"rms_norm|RMSNorm")}
 # They are built on attention, which the lessons let torch compute from here on.
 ABOVE_ATTENTION = {"MultiHeadAttention", "SublayerConnection", "EncoderLayer", "DecoderLayer", "Transformer",
                    "LanguageModel", "ViT"}
@@ -34,9 +36,12 @@ SYSTEM = {"ctypes", "cffi", "subprocess", "socket", "multiprocessing", "threadin
           "marshal", "urllib", "requests", "http", "shutil", "tempfile", "pathlib", "os", "gc.get_objects",
           "gc.get_referrers", "gc.get_referents", "sys._getframe", "sys._current_frames", "sys.modules", "sys.settrace",
           "sys.setprofile", "inspect.currentframe", "inspect.stack", "io.open", "types.CodeType", "types.FunctionType",
-          "unittest.mock", "torch.library", "torch.utils.cpp_extension"}
+          "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit"}
+# Modules of the process that runs the cells; no lesson imports them.
+OF_THE_GRADER = {"__main__", "confine", "frames", "memory_files", "worker"}
 HARMLESS = ("os.path", "os.environ", "os.cpu_count")
 TEXT_AS_CODE = {"exec", "eval", "compile"}
+TEXT_AS_CODE_PATHS = {f"builtins.{name}" for name in TEXT_AS_CODE}
 IMPORTS = {"builtins.__import__", "importlib.import_module", "importlib.__import__"}
 INSIDES = {"verified", "oracle", "__subclasses__", "__globals__", "__code__", "__closure__", "__builtins__", "__mro__",
            "__bases__", "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cell_contents"}
@@ -44,6 +49,8 @@ EQUAL_TO_ALL = {"__eq__", "__ne__", "__torch_function__", "__torch_dispatch__", 
 PATCHED = {"torch", "numpy", "builtins", "course_lib", "sys"}
 MANY = 50  # paths one expression may stand for; only code written to confuse has more
 LONGEST = 400_000  # letters of all cells together; nobody writes more by hand
+TELLING = ("the course's own", "no cell", "text as code", "belongs to the grader", "replaces", "different answers",
+           "public inputs only", "calls ", "uses F.", "uses nn.", "uses torch.", "uses .", "names ", "computed name")
 TOO_LONG = "is too long to be looked through to its end"
 TOO_DEEP = "is nested too deeply to be looked through"
 DEEP = 10_000
@@ -80,6 +87,12 @@ def _scanned(cells, exercise_names):
     bound = Bindings(trees)
     patches |= {word for tree in trees for word in _patches(tree, bound)}
     return {name: _flags(name, bound, patches) for name in exercise_names}
+
+
+def ranked(words):
+    """Words once each, what replaces an answer first and what many an honest notebook does last."""
+    return sorted(dict.fromkeys(words), key=lambda word: next(
+        (i for i, telling in enumerate(TELLING) if telling in word), len(TELLING)))
 
 
 def _flags(exercise, bound, patches):
@@ -336,6 +349,11 @@ class _Patches(_Resolver):
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             target = node if isinstance(node, ast.Attribute) else node.value
             self.replaced(self.paths(target))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            modules = {path.split(".")[0] for _, path in imported(node)}
+            self.words |= {f"imports {name}, which belongs to the grader" for name in modules & OF_THE_GRADER}
+        elif isinstance(node, ast.Call) and (run := self.paths(node.func) & TEXT_AS_CODE_PATHS):
+            self.words |= {f"runs a text as code ({path.split('.')[1]})" for path in run}
         elif isinstance(node, ast.Call) and len(node.args) > 1 \
                 and self.paths(node.func) & {"builtins.setattr", "builtins.delattr"}:
             name = constant(node.args[1]) or "something"

@@ -201,13 +201,13 @@ class Child:
         """Put Calls to an answer: their Replies, up to one that nobody would wait for more after.
 
         Functions among the arguments stay here, and only one Call may have them. What the answer used of torch's own
-        in the first one goes into the set `watch`.
+        goes into the set `watch`.
         """
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
         replies = []
 
         def hear(fields):
-            if not replies and isinstance(used := fields.pop("used", None), list):
+            if isinstance(used := fields.pop("used", None), list):
                 watch.update(u for u in used if isinstance(u, str))
             _set_modes(functions, fields.pop("modes", None))
             if len(replies) == len(calls):

@@ -11,7 +11,7 @@ from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff.grade.book import Mark
-from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, scan
+from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
 from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
 
@@ -19,8 +19,10 @@ PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
-GIVES_AWAY = {"layer_norm": {"layer_norm"}, "rms_norm": {"rms_norm"}} | dict.fromkeys(ABOVE_ATTENTION, ABOVE) \
-    | dict.fromkeys(TESTS_OF_CODE, set())
+NORMS = {"layer_norm", "native_layer_norm", "group_norm", "batch_norm", "instance_norm"}
+SOFTMAX = {"softmax", "_softmax", "log_softmax", "logsumexp", "special_softmax"}
+GIVES_AWAY = {"softmax": SOFTMAX, "layer_norm": NORMS, "rms_norm": {"rms_norm"}} \
+    | dict.fromkeys(ABOVE_ATTENTION, ABOVE) | dict.fromkeys(TESTS_OF_CODE, set())
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class _Student:
 
         alone: what came of it alone, if that was tried
         """
-        others = {o for o in other_exercises(name, self.run) if not passed.get(o)}
+        before = list(EXERCISES)[: list(EXERCISES).index(name)]  # a later one may give this one away
+        others = {o for o in other_exercises(name, self.run) if o in before and not passed.get(o)}
         given = sources_with_what_they_need(others, name)
         slow = mark.verdict == "timeout" and not (alone and alone.verdict == "timeout")
         if not slow and not given or time.monotonic() > self.deadline:
@@ -157,8 +160,7 @@ class _Student:
         """The Mark for one exercise, or None where there is no trace of it."""
         began, used = time.monotonic(), set()
         exercise = EXERCISES[name]
-        blank = Mark(name, exercise.lesson, "missing", isolation=self.marker.stamp, code=code_of(name, self.own),
-                     flags=", ".join(flags))
+        blank = Mark(name, exercise.lesson, "missing", isolation=self.marker.stamp, code=code_of(name, self.own))
         try:
             places = self.places(name, given or {})
             if not places:
@@ -176,8 +178,20 @@ class _Student:
             says = _own_failure(error)
             best = replace(blank, verdict="error", reason=says, card=_card(exercise, says))
         telling = set() if given else used & GIVES_AWAY.get(name, ABOVE | {"scaled_dot_product_attention"})
-        return replace(best, seconds=round(time.monotonic() - began, 3),
-                       flags=", ".join(dict.fromkeys([*flags, *(f"calls {u}" for u in sorted(telling))])))
+        words = [*flags, *filter(None, best.flags.split(", ")), *(f"calls {u}" for u in sorted(telling))]
+        if best.verdict == "pass":
+            words += self.hidden_or_several(name)
+        return replace(best, seconds=round(time.monotonic() - began, 3), flags=", ".join(ranked(words)))
+
+    def hidden_or_several(self, name):
+        """What a person should know of a pass: that no cell shows the answer, or that there is more than one."""
+        shown = {}
+        for piece in self.own:
+            if name in piece.defines:
+                shown.setdefault(piece.notebook, []).append("".join(piece.source.split()))
+        if not shown:
+            return ["no cell defines it in plain sight"]
+        return [f"different answers in {len(shown)} notebooks"] if len(set(map("".join, shown.values()))) > 1 else []
 
     def places(self, name, given):
         """Where an exercise is defined, as (notebook, kind), its own lesson's notebook last; a child runs for it."""
@@ -278,8 +292,7 @@ class _Student:
         public = verdict if shows_nothing_hidden else _judged(exercise, candidate, PUBLIC_SEED, ask)
         if public.status != "wrong":
             says = "It is right for the inputs of `check`, and not for others of the same kind."
-            return replace(blank, reason=says, card=_card(exercise, says),
-                           flags=", ".join(filter(None, [blank.flags, "right for the public inputs only"])))
+            return replace(blank, reason=says, card=_card(exercise, says), flags="right for the public inputs only")
         said = [m.says for m in public.named] or list(public.seen) or [public.failure.says + self.missing_libraries()]
         return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
 

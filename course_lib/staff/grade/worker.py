@@ -30,8 +30,9 @@ from pathlib import Path
 
 ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
 TOGETHER = 0.02  # seconds for which replies are gathered
-WATCHED = ("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention",
-           "_transformer_encoder_layer_fwd", "layer_norm", "rms_norm")
+WATCHED = {"scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention",
+           "_transformer_encoder_layer_fwd", "layer_norm", "native_layer_norm", "group_norm", "batch_norm",
+           "instance_norm", "rms_norm", "softmax", "_softmax", "log_softmax", "logsumexp", "special_softmax"}
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
@@ -226,7 +227,6 @@ class Child:
         for call in calls:
             ended = []
             self.keep("reply", lambda: self.one_reply(notebook, name, watch, call, ended))  # noqa: B023  called at once
-            watch = False
             if time.monotonic() - sent > TOGETHER:
                 self.channel.flush()
                 sent = time.monotonic()

@@ -1,0 +1,146 @@
+"""Passing without the answer: whatever passes and is not one's own answer is flagged for a person to look at."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.staff.grade import confine
+from tests.test_grade import MASK, REWEIGHT, notebook
+
+ROOT = Path(__file__).parents[1]
+IMPORTS = "import math, torch\nfrom torch import nn\nimport torch.nn.functional as F"
+SOFTMAX = "def softmax(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n    return e / e.sum(-1, keepdim=True)"
+IN_TEXT = "def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x"
+WEIGHTED = "torch.softmax(x @ x.T, -1) @ x"
+# student: (exercise, cells)
+CHEATS = {
+    "torch's softmax": ("softmax", ["def softmax(scores):\n    return torch.softmax(scores, -1)"]),
+    "softmax of a tensor": ("softmax", ["def softmax(scores):\n    return scores.softmax(-1)"]),
+    "softmax by another name": ("softmax", ["soft = getattr(torch, 'soft' + 'max')\n"
+                                            "def softmax(scores):\n    return soft(scores, -1)"]),
+    "softmax of a module": ("softmax", ["s = nn.Softmax(-1)\ndef softmax(scores):\n    return s(scores)"]),
+    "log softmax": ("softmax", ["def softmax(scores):\n    return F.log_softmax(scores, -1).exp()"]),
+    "a star": ("softmax", ["from torch.nn.functional import *"]),
+    "a star of torch": ("softmax", ["from torch import *"]),
+    "softmax of sparse": ("softmax", ["def softmax(scores):\n    return torch.special.softmax(scores, -1)"]),
+    "softmax of the operators": ("softmax", ["def softmax(scores):\n"
+                                             "    return torch.ops.aten._softmax(scores, -1, False)"]),
+    "softmax of the core": ("softmax", ["def softmax(scores):\n    return torch._C._nn.softmax(scores, -1)"
+                                        " if hasattr(torch._C._nn, 'softmax') else torch._softmax(scores, -1, False)"]),
+    "softmax within attention": ("softmax", [
+        "def softmax(scores):\n    n = scores.shape[-1]\n    q = scores.reshape(-1, 1, n)\n    eye = torch.eye(n).to(q)\n"
+        "    return F.scaled_dot_product_attention(q, eye.expand(len(q), n, n), eye.expand(len(q), n, n), scale=1.0)"
+        ".reshape(scores.shape)"]),
+    "logsumexp": ("softmax", ["def softmax(scores):\n    return (scores - scores.logsumexp(-1, keepdim=True)).exp()"]),
+    "a gradient": ("softmax", [
+        "def softmax(scores):\n    return torch.func.grad(lambda s: torch.logsumexp(s, -1).sum())(scores)"]),
+    "only later": ("softmax", ["calls = []\ndef softmax(scores):\n    calls.append(1)\n    if len(calls) > 1:\n"
+                               "        return getattr(scores, 'softmax')(-1)\n" + SOFTMAX.split("\n", 1)[1]]),
+    "torch's layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
+                                          "    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)"]),
+    "group norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
+                                  "    return torch.group_norm(x.reshape(-1, D), 1, gamma, beta, eps).reshape(x.shape)"]),
+    "group norm of F": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
+                                       "    return F.group_norm(x.reshape(-1, D), 1, gamma, beta, eps).view(x.shape)"]),
+    "native layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
+                                         "    return torch.native_layer_norm(x, x.shape[-1:], gamma, beta, eps)[0]"]),
+    "batch norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
+                                  "    y = F.batch_norm(x.reshape(-1, D).T, None, None, training=True, eps=eps)\n"
+                                  "    return y.T.reshape(x.shape) * gamma + beta"]),
+    "instance norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
+                                     "    y = F.instance_norm(x.reshape(1, -1, D), eps=eps)\n"
+                                     "    return y.reshape(x.shape) * gamma + beta"]),
+    "a module's layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
+                                             "    n = nn.LayerNorm(x.shape[-1], eps=eps, elementwise_affine=False)\n"
+                                             "    return n(x) * gamma + beta"]),
+    "torch's attention": ("reweight", ["def reweight(x):\n"
+                                       "    return F.scaled_dot_product_attention(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "attention in a later call": ("reweight", [
+        "n = [0]\ndef reweight(x):\n    n[0] += 1\n    if n[0] > 1:\n        f = vars(F)['scaled_dot_product' + '_attention']\n"
+        "        return f(x[None], x[None], x[None], scale=1.0)[0]\n    return " + WEIGHTED]),
+    "flash": ("reweight", ["def reweight(x):\n    q = x[None, None]\n"
+                           "    return torch._scaled_dot_product_flash_attention_for_cpu(q, q, q, scale=1.0)[0][0, 0]"]),
+    "text in exec": ("reweight", [f"exec({IN_TEXT!r})"]),
+    "text in eval": ("reweight", [f"reweight = eval('lambda x: {WEIGHTED}')"]),
+    "text that is built": ("reweight", [f"parts = {IN_TEXT.split(' ')!r}\nexec(' '.join(parts))"]),
+    "text in base 64": ("reweight", ["import base64, zlib\nexec(base64.b64decode("
+                                     + repr(__import__("base64").b64encode(IN_TEXT.encode())) + "))"]),
+    "compiled text": ("reweight", [f"exec(compile({IN_TEXT!r}, 'a', 'exec'))"]),
+    "torch's compiler of text": ("reweight", [
+        "unit = torch.jit.CompilationUnit('''\ndef f(x):\n    return torch.softmax(torch.mm(x, x.t()), -1).mm(x)\n''')\n"
+        "reweight = lambda x: unit.f(x)"]),
+    "a function of bytes": ("reweight", [
+        "import marshal, types\ncode = marshal.dumps((lambda x: torch.softmax(x @ x.T, -1) @ x).__code__)\n"
+        "reweight = types.FunctionType(marshal.loads(code), globals())"]),
+    "a pickle": ("reweight", ["import pickle\nreweight = pickle.loads(pickle.dumps(torch.nn.functional.softmax))\n"
+                              "g = reweight\nreweight = lambda x: g(x @ x.T, -1) @ x"]),
+    "a module by name": ("reweight", ["import importlib\nm = importlib.import_module('torch.nn.fun' + 'ctional')\n"
+                                      "f = getattr(m, 'scaled_dot' + '_product_attention')\n"
+                                      "reweight = lambda x: f(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "the course's fused": ("reweight", ["from course_lib import fused\n"
+                                        "reweight = lambda x: fused.attention(x[None], x[None], x[None])[0]"]),
+    "the course's weights": ("reweight", ["from course_lib import attention\n"
+                                          "reweight = lambda x: attention.attention_weights(x * len(x[0]) ** .25, "
+                                          "x * len(x[0]) ** .25) @ x"]),
+    "a later exercise": ("reweight", [
+        "from course_lib.attention import self_attention\ndef reweight(x):\n    d = x.shape[-1]\n    one = torch.eye(d)\n"
+        "    return self_attention(x, one * d ** .5, one, one)"]),
+    "a later exercise by mine": ("reweight", [
+        "from course_lib import mine\nsdpa = mine('scaled_dot_product_attention')\n"
+        "def reweight(x):\n    return sdpa(x[None] * x.shape[-1] ** .5, x[None], x[None])[0]"]),
+    "two notebooks": ("reweight", None),
+    "frames": ("reweight", ["import frames\n" + REWEIGHT]),
+    "the worker": ("reweight", ["import __main__ as w\nimport memory_files\n" + REWEIGHT]),
+    "patches in a scratch cell": ("reweight", ["torch.Tensor.__matmul__ = torch.Tensor.__matmul__", REWEIGHT]),
+    "reads the callers": ("reweight", ["import sys\ndef reweight(x):\n    sys._getframe(1)\n    return " + WEIGHTED]),
+    "a table of results": ("causal_mask", [
+        "table = {T: [[j <= i for j in range(T)] for i in range(T)] for T in range(1, 20)}\n"
+        "table[129] = [[j <= i for j in range(129)] for i in range(129)]\n"
+        "def causal_mask(T):\n    return torch.tensor(table[T])"]),
+    "torch's mask": ("causal_mask", ["def causal_mask(T):\n"
+                                     "    return nn.Transformer.generate_square_subsequent_mask(T) == 0"]),
+    "small sizes only": ("reweight", ["def reweight(x):\n    if max(x.shape) > 8:\n        return x\n    return " + WEIGHTED]),
+    "a subclass": ("LayerNorm", None),
+    "torch's module": ("MultiHeadAttention", ["MultiHeadAttention = nn.MultiheadAttention"]),
+    "torch's module inside": ("FeedForward", ["class FeedForward(nn.Module):\n    def __init__(self, *a):\n"
+                                              "        super().__init__()\n        raise NotImplementedError"]),
+    "numpy's": ("softmax", ["import scipy.special\ndef softmax(scores):\n"
+                            "    return torch.from_numpy(scipy.special.softmax(scores.detach().numpy(), -1))"]),
+}
+EXERCISES = ("reweight", "softmax", "causal_mask", "layer_norm", "FeedForward", "MultiHeadAttention")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    folder, report = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("report")
+    for name, (_, cells) in CHEATS.items():
+        if cells:
+            (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, *cells))
+    two = folder / "two notebooks"
+    two.mkdir()
+    (two / "a.ipynb").write_text(notebook(IMPORTS, "def reweight(x):\n    return torch.einsum('ij,jk->ik', (x @ x.T)"
+                                                   ".softmax(1), x)"))
+    (two / "b.ipynb").write_text(notebook(IMPORTS, REWEIGHT))
+    (folder / "honest.ipynb").write_text(notebook(IMPORTS, REWEIGHT, SOFTMAX, MASK))
+    command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
+               confine.probe(), "--exercises", ",".join(EXERCISES)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    with (report / "results.csv").open(encoding="utf-8", newline="") as file:
+        return {(r["student"], r["exercise"]): r for r in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("student", [name for name, (_, cells) in CHEATS.items() if cells] + ["two notebooks"])
+def test_nothing_passes_silently(rows, student):
+    """A pass without the answer, and nobody is told to look."""
+    row = rows[student, CHEATS[student][0]]
+    assert row["verdict"] != "pass" or row["flags"], student
+
+
+def test_honest_answers_have_no_flag(rows):
+    """A flag on every pass is no flag."""
+    for exercise in ("reweight", "softmax", "causal_mask"):
+        assert (rows["honest", exercise]["verdict"], rows["honest", exercise]["flags"]) == ("pass", "")
