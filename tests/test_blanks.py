@@ -68,7 +68,7 @@ def make(generator, N, D):
     return torch.randn(D, generator=generator), torch.randn(N, D, generator=generator), 2.0
 
 
-EXERCISES = (Exercise(name="pick", lesson="16", asked="the mix.", verified=picking.pick, oracle=by_torch,
+EXERCISES = (Exercise(lesson="16", asked="the mix.", verified=picking.pick, oracle=by_torch,
                       examples=((torch.tensor([1.0, 0.0]), torch.tensor([[1.0, 5.0], [3.0, 0.0]])),),
                       sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)), make=make),)
 '''

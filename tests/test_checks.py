@@ -17,6 +17,7 @@ from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.diagnosing import property_holds
+from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import _broken_statistics, judge
 from tests.right_answers import RIGHT_ANSWERS
 from tests.right_answers.lesson_06 import Packed
@@ -69,6 +70,17 @@ def test_no_seed_changes_a_verdict(name):
     """The grader draws its own seed; a verdict that depends on it is a lottery."""
     found = row(name, seeds=(1, 2))
     assert found.perfect, found
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_grading_asks_for_sizes_that_no_table_holds(name):
+    """An answer for small arguments alone passes; or the large ones fit no right answer."""
+    exercise = EXERCISES[name]
+    for seed in range(1, 5):
+        large = [c for c in questions(exercise, seed) if c.special == "sizes up to seventy"]
+        assert all(truth(exercise, call).error is None for call in large)
+        assert large or any(map(callable, exercise.make(torch.Generator(), *exercise.sizes[0])))
+    assert not [c for c in questions(exercise) if c.special == "sizes up to seventy"], "a learner sees small examples"
 
 
 @pytest.mark.parametrize("name", EXERCISES)

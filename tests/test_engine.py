@@ -67,7 +67,7 @@ def with_dropout(generator):
 
 
 EXERCISE = Exercise(
-    name="FeedForward", lesson="none", asked="", verified=FeedForward, oracle=by_hand, examples=(),
+    lesson="none", asked="", verified=FeedForward, oracle=by_hand, examples=(),
     sizes=((3, 5), (5, 3), (4, 4), (1, 1)), make=make, build=lambda d_model, d_ff: (d_model, d_ff),
     by_hand=(no_relu, dropout_always_on, dropout_forgotten), calls=with_dropout)
 
@@ -248,7 +248,7 @@ def seeds_matter(draw, generator):
 
 
 DRAWS = Exercise(
-    name="draw", lesson="12", asked="", verified=draw, oracle=lambda p: p.long(),
+    lesson="12", asked="", verified=draw, oracle=lambda p: p.long(),
     examples=((torch.tensor([1.0, 1.0]),),), sizes=((3,), (1,)), make=lambda generator, n: (torch.ones(n),),
     by_hand=(always_one, the_same_for_all), properties=(),
     statistics=(("Not three in ten are drawn.", share), ("All rows are the same.", rows_differ),

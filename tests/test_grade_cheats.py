@@ -12,7 +12,8 @@ from tests.test_grade import MASK, REWEIGHT, notebook
 
 ROOT = Path(__file__).parents[1]
 IMPORTS = "import math, torch\nfrom torch import nn\nimport torch.nn.functional as F"
-SOFTMAX = "def softmax(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n    return e / e.sum(-1, keepdim=True)"
+SOFTMAX = ("def softmax(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n"
+           "    return e / e.sum(-1, keepdim=True)")
 IN_TEXT = "def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x"
 WEIGHTED = "torch.softmax(x @ x.T, -1) @ x"
 # student: (exercise, cells)
@@ -31,18 +32,17 @@ CHEATS = {
     "softmax of the core": ("softmax", ["def softmax(scores):\n    return torch._C._nn.softmax(scores, -1)"
                                         " if hasattr(torch._C._nn, 'softmax') else torch._softmax(scores, -1, False)"]),
     "softmax within attention": ("softmax", [
-        "def softmax(scores):\n    n = scores.shape[-1]\n    q = scores.reshape(-1, 1, n)\n    eye = torch.eye(n).to(q)\n"
+        "def softmax(scores):\n    n = scores.shape[-1]\n    q = scores.reshape(-1, 1, n)\n"
+        "    eye = torch.eye(n).to(q)\n"
         "    return F.scaled_dot_product_attention(q, eye.expand(len(q), n, n), eye.expand(len(q), n, n), scale=1.0)"
         ".reshape(scores.shape)"]),
-    "logsumexp": ("softmax", ["def softmax(scores):\n    return (scores - scores.logsumexp(-1, keepdim=True)).exp()"]),
-    "a gradient": ("softmax", [
-        "def softmax(scores):\n    return torch.func.grad(lambda s: torch.logsumexp(s, -1).sum())(scores)"]),
     "only later": ("softmax", ["calls = []\ndef softmax(scores):\n    calls.append(1)\n    if len(calls) > 1:\n"
                                "        return getattr(scores, 'softmax')(-1)\n" + SOFTMAX.split("\n", 1)[1]]),
     "torch's layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
                                           "    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)"]),
     "group norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
-                                  "    return torch.group_norm(x.reshape(-1, D), 1, gamma, beta, eps).reshape(x.shape)"]),
+                                  "    y = torch.group_norm(x.reshape(-1, D), 1, gamma, beta, eps)\n"
+                                  "    return y.reshape(x.shape)"]),
     "group norm of F": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n"
                                        "    return F.group_norm(x.reshape(-1, D), 1, gamma, beta, eps).view(x.shape)"]),
     "native layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
@@ -56,13 +56,15 @@ CHEATS = {
     "a module's layer norm": ("layer_norm", ["def layer_norm(x, gamma, beta, eps=1e-5):\n"
                                              "    n = nn.LayerNorm(x.shape[-1], eps=eps, elementwise_affine=False)\n"
                                              "    return n(x) * gamma + beta"]),
-    "torch's attention": ("reweight", ["def reweight(x):\n"
-                                       "    return F.scaled_dot_product_attention(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "torch's attention": ("reweight", ["def reweight(x):\n    q = x[None]\n"
+                                       "    return F.scaled_dot_product_attention(q, q, q, scale=1.0)[0]"]),
     "attention in a later call": ("reweight", [
-        "n = [0]\ndef reweight(x):\n    n[0] += 1\n    if n[0] > 1:\n        f = vars(F)['scaled_dot_product' + '_attention']\n"
+        "n = [0]\ndef reweight(x):\n    n[0] += 1\n    if n[0] > 1:\n"
+        "        f = vars(F)['scaled_dot_product' + '_attention']\n"
         "        return f(x[None], x[None], x[None], scale=1.0)[0]\n    return " + WEIGHTED]),
     "flash": ("reweight", ["def reweight(x):\n    q = x[None, None]\n"
-                           "    return torch._scaled_dot_product_flash_attention_for_cpu(q, q, q, scale=1.0)[0][0, 0]"]),
+                           "    f = torch._scaled_dot_product_flash_attention_for_cpu\n"
+                           "    return f(q, q, q, scale=1.0)[0][0, 0]"]),
     "text in exec": ("reweight", [f"exec({IN_TEXT!r})"]),
     "text in eval": ("reweight", [f"reweight = eval('lambda x: {WEIGHTED}')"]),
     "text that is built": ("reweight", [f"parts = {IN_TEXT.split(' ')!r}\nexec(' '.join(parts))"]),
@@ -70,7 +72,8 @@ CHEATS = {
                                      + repr(__import__("base64").b64encode(IN_TEXT.encode())) + "))"]),
     "compiled text": ("reweight", [f"exec(compile({IN_TEXT!r}, 'a', 'exec'))"]),
     "torch's compiler of text": ("reweight", [
-        "unit = torch.jit.CompilationUnit('''\ndef f(x):\n    return torch.softmax(torch.mm(x, x.t()), -1).mm(x)\n''')\n"
+        "unit = torch.jit.CompilationUnit('''\ndef f(x):\n"
+        "    return torch.softmax(torch.mm(x, x.t()), -1).mm(x)\n''')\n"
         "reweight = lambda x: unit.f(x)"]),
     "a function of bytes": ("reweight", [
         "import marshal, types\ncode = marshal.dumps((lambda x: torch.softmax(x @ x.T, -1) @ x).__code__)\n"
@@ -86,7 +89,8 @@ CHEATS = {
                                           "reweight = lambda x: attention.attention_weights(x * len(x[0]) ** .25, "
                                           "x * len(x[0]) ** .25) @ x"]),
     "a later exercise": ("reweight", [
-        "from course_lib.attention import self_attention\ndef reweight(x):\n    d = x.shape[-1]\n    one = torch.eye(d)\n"
+        "from course_lib.attention import self_attention\ndef reweight(x):\n    d = x.shape[-1]\n"
+        "    one = torch.eye(d)\n"
         "    return self_attention(x, one * d ** .5, one, one)"]),
     "a later exercise by mine": ("reweight", [
         "from course_lib import mine\nsdpa = mine('scaled_dot_product_attention')\n"
@@ -102,8 +106,8 @@ CHEATS = {
         "def causal_mask(T):\n    return torch.tensor(table[T])"]),
     "torch's mask": ("causal_mask", ["def causal_mask(T):\n"
                                      "    return nn.Transformer.generate_square_subsequent_mask(T) == 0"]),
-    "small sizes only": ("reweight", ["def reweight(x):\n    if max(x.shape) > 8:\n        return x\n    return " + WEIGHTED]),
-    "a subclass": ("LayerNorm", None),
+    "small sizes only": ("reweight", ["def reweight(x):\n    if max(x.shape) > 8:\n        return x\n"
+                                      "    return " + WEIGHTED]),
     "torch's module": ("MultiHeadAttention", ["MultiHeadAttention = nn.MultiheadAttention"]),
     "torch's module inside": ("FeedForward", ["class FeedForward(nn.Module):\n    def __init__(self, *a):\n"
                                               "        super().__init__()\n        raise NotImplementedError"]),

@@ -22,7 +22,6 @@ def make(generator, N, D):
 
 EXERCISES = (
     Exercise(
-        name="weighted_sum",
         lesson="00",
         asked="weights[0] * x[0] + weights[1] * x[1] + …: one vector of shape (D,).",
         verified=attention.weighted_sum,

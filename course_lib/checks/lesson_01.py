@@ -41,7 +41,6 @@ def more_beta_gives_more(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="soft_max_pool",
         lesson="01",
         asked="for every channel a softmax over the N inputs of beta times its numbers, and with these weights the "
         "weighted sum of the same numbers: one vector (D,).",

@@ -19,7 +19,6 @@ def make(generator, T, D):
 
 EXERCISES = (
     Exercise(
-        name="reweight",
         lesson="02",
         asked="dot products of every row of x with every row, softmax over each row of scores, and with these "
         "weights the weighted sum of the rows of x: shape (T, D).",

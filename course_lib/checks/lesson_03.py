@@ -65,7 +65,6 @@ SATURATING = (torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]),  # every tanh be
 STAR = torch.tensor([[2.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
 EXERCISES = (
     Exercise(
-        name="additive_attention",
         lesson="03",
         asked="an energy v · tanh(query W_q + input W_x) for every input, softmax over the N energies, and with these "
         "weights the weighted sum of the inputs as they came in: one vector (D_x,).",
@@ -93,7 +92,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="bahdanau_context",
         lesson="03",
         asked="for every sentence the energies v · tanh(decoder_state W_d + encoder_state W_e), softmax over its real "
         "tokens, and the weighted sum of its encoder states: context (B, H_e) and weights (B, T), in this order.",

@@ -30,7 +30,6 @@ def some_minus_infinity(generator):
 
 
 SOFTMAX = Exercise(
-    name="softmax",
     lesson="04",
     asked="exp(scores) divided by its sum over the last axis, without overflow for large scores: shape (..., N), like "
     "scores.",
@@ -170,7 +169,6 @@ INNOCENT = {one_at_a_time, scales_both, version_2}
 EXERCISES = (
     SOFTMAX,
     Exercise(
-        name="dot_product_attention",
         asked="the dot product of every input with the query, softmax over the N scores, and with these weights the "
         "weighted sum of the inputs: one vector (D,).",
         verified=attention.dot_product_attention,
@@ -178,14 +176,12 @@ EXERCISES = (
         **SHARED,
     ),
     Exercise(
-        name="scaled_dot_product_attention_single",
         asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
         verified=attention.scaled_dot_product_attention_single,
         oracle=by_root_d,
         **SHARED,
     ),
     Exercise(
-        name="is_version_2",
         lesson="04",
         asked="True for every function that computes version 2, whatever its style, and False for every other: five of "
         "them have letters, the check knows more.",

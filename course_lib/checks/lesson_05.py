@@ -80,7 +80,6 @@ def properties_of(make, size, queries, inputs, values):
 
 EXERCISES = (
     Exercise(
-        name="attention_query_matrix",
         lesson="05",
         asked="for each of the M queries what version 2 gives: scaled dot products with all N inputs, softmax over the "
         "inputs, weighted sum of the inputs. One row a query: (M, D).",
@@ -97,7 +96,6 @@ EXERCISES = (
         properties=properties_of(make_3, (4, 5, 3), 0, 1, 1),
     ),
     Exercise(
-        name="cross_attention",
         lesson="05",
         asked="keys and values from the inputs, each by its own matrix; scaled dot products of queries and keys, "
         "softmax over the inputs, weighted sum of the values. One row a query: (M, D_v).",
@@ -119,7 +117,6 @@ EXERCISES = (
         properties=properties_of(make_4, (4, 5, 3, 6, 2), 0, 1, 3),
     ),
     Exercise(
-        name="self_attention",
         lesson="05",
         asked="queries, keys and values all from x, each by its own matrix; scaled dot products of queries and keys, "
         "softmax over the keys, weighted sum of the values. One row a token: (N, D_v).",

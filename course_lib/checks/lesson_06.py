@@ -98,7 +98,6 @@ def equal_values_come_through(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="MultiHeadAttention",
         lesson="06",
         asked="W_q, W_k, W_v; split into num_heads heads, each d_head wide; scaled dot-product attention in each (a "
         "masked key gets no weight); the heads side by side; W_o: shape (B, Tq, d_model).",

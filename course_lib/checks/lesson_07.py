@@ -216,7 +216,6 @@ IN_LINE = line_up(LEAKS["masked too late"], KEEPS_THE_FUTURE["causal"], LEAKS["c
 
 
 OWN_TEST = Exercise(
-    name="hides_the_future",
     lesson="07",
     asked="True for every self-attention where row t is the same whatever comes after it, and False for every other: "
     "five of them have letters, the check knows more.",
@@ -230,7 +229,6 @@ OWN_TEST = Exercise(
 
 EXERCISES = (
     Exercise(
-        name="causal_mask",
         lesson="07",
         asked="a new table (T, T) of True and False: entry [i, j] is True where j <= i, so that query i sees itself "
         "and all before it.",
@@ -248,7 +246,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="scaled_dot_product_attention",
         lesson="07",
         asked="softmax(query key^T / √d) value, the softmax over the keys, for every sentence of the batch: "
         "(B, Tq, dv). Where the mask is False, the key has no influence at all; a query that may attend to no key "
@@ -287,7 +284,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="padding_mask",
         lesson="07",
         asked="a table (B, T) of True and False: row b begins with lengths[b] times True, and the rest is False; T is "
         "max_len or, where that is None, the longest length.",
@@ -306,7 +302,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="padding_mask_from_ids",
         lesson="07",
         asked="a table (B, 1, T) of True and False: True where the token is not pad_id, wherever in the sentence it "
         "stands.",

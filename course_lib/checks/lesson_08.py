@@ -35,7 +35,6 @@ def plain(generator, *shape):
 
 
 LAYER_NORM = Exercise(
-    name="layer_norm",
     lesson="08",
     asked="at every position by itself, over the last axis: (x - mean) / √(variance + eps) * gamma + beta, where the "
     "variance is the mean of the squared deviations.",
@@ -107,7 +106,6 @@ HAND_MADE = {"linear1.weight": torch.tensor([[1.0, 0.0], [-1.0, 1.0], [2.0, 1.0]
              "linear2.weight": torch.tensor([[1.0, 2.0, 0.0], [-1.0, 1.0, 1.0]]),
              "linear2.bias": torch.tensor([0.5, -4.0])}
 FEED_FORWARD = Exercise(
-    name="FeedForward",
     lesson="08",
     asked="at every position by itself: linear1, ReLU, dropout, linear2. What comes out is as wide as x.",
     verified=layers.FeedForward,
@@ -203,7 +201,6 @@ def gain_and_offset(gain, offset):
 
 
 SUBLAYER_CONNECTION = Exercise(
-    name="SublayerConnection",
     lesson="08",
     asked="norm(x + dropout(sublayer(x))): the sublayer is called once, with x itself, and its answer is added to x.",
     verified=layers.SublayerConnection,

@@ -89,8 +89,8 @@ def pairs_do_not_mix(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="binary_positions",
         lesson="09",
+        grows=(0,),  # some count up to 2**dims
         asked="a table (n, dims) of 0.0 and 1.0: row p holds the bits of p, beginning at p = 0, the lowest bit first; "
         "of a position that needs more than dims bits, only the lowest dims.",
         verified=positions.binary_positions,
@@ -113,7 +113,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="sinusoidal_positions",
         lesson="09",
         asked="a table (n, d): in the row of pos, from 0 to n - 1, column 2i is sin(pos / 10000^(2i / d)) and column "
         "2i + 1 is the cosine of the same angle.",
@@ -135,7 +134,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="shift_matrix",
         lesson="09",
         asked="the one matrix M (d, d) with PE[pos + k] = M @ PE[pos] for every pos, where PE is the table of exercise "
         "2: for each pair of columns a 2 by 2 block on the diagonal, and zeros elsewhere; k may be negative.",

@@ -198,7 +198,6 @@ def classified_alone(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="EncoderLayer",
         lesson="10",
         asked="self-attention of x with the mask, dropout, added to x, then norm1; of what that gives, feed-forward, "
         "dropout, added to it, then norm2: shape (B, T, d_model).",
@@ -223,7 +222,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="max_over_real_tokens",
         lesson="10",
         asked="for each text and each feature the maximum over the positions where mask is True; zeros for a text "
         "without any: shape (B, D).",
@@ -247,7 +245,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="EncoderClassifier",
         lesson="10",
         asked="embeddings times √d_model plus sinusoidal positions, dropout; every layer once, padding hidden; the "
         "maximum over the real tokens; the head: logits (B, num_classes).",

@@ -82,7 +82,6 @@ def more_calls(generator):
 
 EXERCISES = (
     Exercise(
-        name="keep_the_best",
         lesson="10",
         asked="train for so many epochs and note the validation accuracy after each; at the end the model has the "
         "weights of the best epoch, the first of several: (history (epochs,), test accuracy with these weights). The "

@@ -394,7 +394,6 @@ def more_beams(generator):
 
 EXERCISES = (
     Exercise(
-        name="DecoderLayer",
         lesson="11",
         asked="self-attention of x with tgt_mask; cross-attention, queries from x, keys and values from memory, with "
         "memory_mask; feed-forward. After each: dropout, added to x, then norm1, norm2, norm3. Shape (B, Tt, d_model).",
@@ -424,7 +423,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="Transformer",
         lesson="11",
         asked="logits (B, Tt, tgt_vocab): embeddings times √d_model plus sinusoidal positions, dropout; all encoder "
         "layers (source padding hidden); all decoder layers (future and target padding hidden from themselves, source "
@@ -453,7 +451,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="shift_right",
         lesson="11",
         asked="bos_id in front of every row, the last label dropped: shape (B, T), like labels.",
         verified=targets.shift_right,
@@ -469,7 +466,6 @@ EXERCISES = (
                             lambda out, labels, bos_id: torch.equal(out[:, 1:], labels[:, :-1])))),
     ),
     Exercise(
-        name="masked_cross_entropy",
         lesson="11",
         asked="one number: the mean of -log softmax(logits)[target] over all positions whose target is not pad_id.",
         verified=targets.masked_cross_entropy,
@@ -488,7 +484,6 @@ EXERCISES = (
                      invariant(make_loss, (1, 3, 5), lambda logits, ids: (logits + 3, ids)))),
     ),
     Exercise(
-        name="greedy_decode",
         lesson="11",
         asked="each row begins with bos_id and goes on with the most probable token after all that is written; after "
         "its eos_id a row is filled with pad_id; it ends when all rows have ended, or at max_len tokens, bos included.",
@@ -505,7 +500,6 @@ EXERCISES = (
                     ("With a larger max_len it writes another beginning.", goes_on_as_it_began)),
     ),
     Exercise(
-        name="beam_search",
         lesson="11",
         asked="(tokens, score): the finished hypothesis with the largest sum of log-probabilities; each step keeps the "
         "beam_size best of all candidates, and those that end with eos_id leave the beam; those cut at max_len tokens, "

@@ -97,7 +97,6 @@ def under_other_letters(generator):
 
 
 EXERCISES = (Exercise(
-    name="is_token_mean",
     lesson="11",
     asked="True for every function that computes the mean loss over all real tokens, whatever its style, and False for "
     "every other: five of them have letters, the check knows more.",

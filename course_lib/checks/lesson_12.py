@@ -26,7 +26,6 @@ def pairs_by_loop(ids):
 
 
 SHIFT_LABELS = Exercise(
-    name="shift_labels",
     lesson="12",
     asked="a pair (inputs, targets), both (B, T - 1): targets[:, t] is the token that follows inputs[:, t].",
     verified=language_model.shift_labels,
@@ -65,7 +64,6 @@ def a_rare_pair_among_many_tokens(generator):
 
 
 BIGRAM_PROBS = Exercise(
-    name="bigram_probs",
     lesson="12",
     asked="P[i, j] = (how often j comes right after i, plus alpha), divided by the sum of row i; a row of which "
     "nothing is known is uniform: (V, V), float.",
@@ -110,7 +108,6 @@ def table(rows):
 
 TINY = table([[0.0, 2.0, -1.0], [1.0, 0.0, 3.0], [-2.0, 1.0, 0.0]])
 BIGRAM_LM = Exercise(
-    name="BigramLM",
     lesson="12",
     asked="logits (B, T, V), for each token its row of the table; with targets also their mean cross-entropy, without "
     "targets None: always a pair.",
@@ -236,7 +233,6 @@ def one_place_to_begin(generator, block_size, batch_size):
 
 
 GET_BATCH = Exercise(
-    name="get_batch",
     lesson="12",
     asked="x and y, both (batch_size, block_size): pieces of the data from random positions, and the same pieces moved "
     "on by one token; every position from 0 to N - block_size - 1 is equally probable, for each piece anew.",
@@ -290,7 +286,6 @@ def hotter_is_flatter(output, generator):
 
 
 NEXT_TOKEN_PROBS = Exercise(
-    name="next_token_probs",
     lesson="12",
     asked="softmax(logits / temperature) over the tokens; where top_k is given, only the top_k largest logits of each "
     "row keep a probability, the others get exactly 0, and the rows still sum to one.",
@@ -455,7 +450,6 @@ def make_beginning(generator, V, B, T, new, block_size):
 
 
 GENERATE = Exercise(
-    name="generate",
     lesson="12",
     asked="the text with max_new_tokens more: each drawn from the softmax of model(context)[:, -1], for each row by "
     "itself; the context is the last block_size tokens of what is written by then, or all of it if it is shorter.",

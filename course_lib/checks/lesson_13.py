@@ -190,7 +190,6 @@ def every_patch_has_a_say(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="patchify",
         lesson="13",
         asked="the patches as rows, left to right and then down; inside a patch channel by channel, each of them row "
         "by row: shape (B, N, C·p·p).",
@@ -211,7 +210,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="PatchEmbedding",
         lesson="13",
         asked="the patches through `proj`; the class token `cls` in front of them; `pos` added once to all: shape "
         "(B, N + 1, d_model).",
@@ -236,7 +234,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="ViT",
         lesson="13",
         asked="the embedding, dropout, every layer once, one after the other, and the head on the class token: logits "
         "of shape (B, num_classes).",

@@ -197,7 +197,6 @@ def weights_sum_to_one(output, generator):
 
 EXERCISES = (
     Exercise(
-        name="convolution_pattern",
         lesson="14",
         asked="the (T, T) matrix M for which M @ x is x with the kernel slid along it: the kernel's middle weight on "
         "the diagonal, its other weights beside it in their order, zeros elsewhere.",
@@ -215,7 +214,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="recurrence_pattern",
         lesson="14",
         asked="the (T, T) matrix M for which M @ x is what the loop h[t] = gates[t] * h[t - 1] + x[t] makes, beginning "
         "with h[0] = x[0].",
@@ -234,7 +232,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="message_passing",
         lesson="14",
         asked="for every node i, update(x[i], the sum of message(x[i], x[j]) over all j with adjacency[i, j]): (N, U).",
         verified=graphs.message_passing,
@@ -254,7 +251,6 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        name="attention_on_graph",
         lesson="14",
         asked="version 5 in which node i attends to the nodes j with adjacency[i, j] and to nobody else; zeros for a "
         "node that hears nobody: (N, D_v).",

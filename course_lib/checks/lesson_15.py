@@ -24,7 +24,6 @@ def make_texts(generator, B, T, D):
 
 
 MEAN_POOL = Exercise(
-    name="mean_pool",
     lesson="15",
     asked="the mean over the real tokens of each text, brought to length 1: (B, D).",
     verified=minilm.mean_pool,
@@ -65,7 +64,6 @@ def make_search(generator, N, D, k):
 
 
 COSINE_SEARCH = Exercise(
-    name="cosine_search",
     lesson="15",
     asked="the numbers of the k rows with the largest cosine to the query, the largest first: (k,) int64.",
     verified=minilm.cosine_search,
@@ -113,7 +111,6 @@ def mean_square_is_one(output, generator):
 
 
 RMS_NORM = Exercise(
-    name="rms_norm",
     lesson="15",
     asked="every vector along the last axis divided by √(mean of its squares + eps), then times the gain.",
     verified=llama.rms_norm,
@@ -178,7 +175,6 @@ def scores_depend_on_the_distance(output, generator):
 
 
 APPLY_ROPE = Exercise(
-    name="apply_rope",
     lesson="15",
     asked="each pair (x[t, 2i], x[t, 2i+1]) turned counter-clockwise by t / base**(2i/d) radians.",
     verified=llama.apply_rope,
@@ -227,7 +223,6 @@ GATES = {"gate.weight": torch.tensor([[1.0, 0.0], [-1.0, 1.0], [0.5, 0.5]]),
          "up.weight": torch.tensor([[0.0, 1.0], [2.0, 0.0], [1.0, -1.0]]),
          "down.weight": torch.tensor([[1.0, 2.0, 0.0], [0.0, -1.0, 1.0]])}
 SWIGLU = Exercise(
-    name="SwiGLU",
     lesson="15",
     asked="down(silu(gate(x)) * up(x)), with silu(z) = z · sigmoid(z); what comes out is as wide as x.",
     verified=llama.SwiGLU,
@@ -277,7 +272,6 @@ SMALL_GROUPS = (torch.tensor([[[[1.0], [2.0]], [[0.0], [1.0]], [[2.0], [-1.0]], 
                 torch.tensor([[[[1.0], [0.0]], [[-1.0], [1.0]]]]),
                 torch.tensor([[[[1.0], [2.0]], [[10.0], [20.0]]]]))
 GROUPED = Exercise(
-    name="grouped_query_attention",
     lesson="15",
     asked="causal softmax(query keyᵀ / √d) value in every one of the H heads; query heads 0 to H/G - 1 read key and "
     "value head 0, the next H/G head 1, and so on.",

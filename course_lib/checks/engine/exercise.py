@@ -4,12 +4,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 import torch
 
 from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.mistakes import ByHand, mistakes_of
+
+LARGE = 5_000  # numbers in the arguments of a call that many an honest loop goes through
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,6 @@ class Exercise:
     is `oracle(weights, build, *args)`, with weights named as in `verified`.
     """
 
-    name: str
     lesson: str
     asked: str
     verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
@@ -35,7 +36,12 @@ class Exercise:
     square_size: tuple = ()  # a size whose square root is exact, for judging in float64
     build: Callable | None = None  # build(*size) -> constructor arguments
     calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
+    grows: tuple = ()  # the places in a size that may grow to seventy in grading, where not all of them
     any_layout: bool = False  # four square matrices, which an answer may call and pack as it likes
+
+    @property
+    def name(self):
+        return self.verified.__name__
 
     @cached_property
     def mistakes(self):
@@ -77,6 +83,9 @@ def questions(exercise, seed=0):
             calls += [made(s, special="a module that was called before",
                            before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
+    if seed:  # in grading
+        large = (made(size, special="sizes up to seventy") for size in _large_sizes(exercise, generator))
+        calls += islice((call for call in large if truth(exercise, call).error is None), 1)
     calls += _after_earlier_ones(exercise, of_sizes, ways, generator, has_gradients)
     return (*calls, Call(**{**vars(first), "special": "the first call once more"}))
 
@@ -112,6 +121,29 @@ def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):
         calls += [replace(call, args=call.args[: min(shorter)], earlier=(other,),
                           special="called before with one argument more")]
     return calls
+
+
+def _large_sizes(exercise, generator):
+    """Sizes up to seventy, the best first, where the constructor leaves them free: no table holds all results.
+
+    One odd factor for all keeps what they have to do with each other; where that is too much, one of them grows alone.
+    """
+    size = next(s for s in exercise.sizes if not any(isinstance(part, tuple) for part in s))
+    if any(map(callable, exercise.make(torch.Generator(), *size))):
+        return
+    free = [i for i in exercise.grows or range(len(size)) if type(part := size[i]) is int and part > 1 and (
+        exercise.build is None or exercise.build(*size[:i], 3 * part, *size[i + 1:]) == exercise.build(*size))]
+    for growing in (free, *([i] for i in _shuffled(free, generator))):
+        largest = max(size[i] for i in growing)
+        for factor in _shuffled([f for f in range(1, 70, 2) if 30 <= f * largest <= 70], generator):
+            large = tuple(part * factor if i in growing else part for i, part in enumerate(size))
+            args = exercise.make(torch.Generator(), *large)
+            if sum(a.numel() for a in args if isinstance(a, torch.Tensor)) < LARGE:
+                yield large
+
+
+def _shuffled(things, generator):
+    return [things[i] for i in torch.randperm(len(things), generator=generator).tolist()]
 
 
 def _other_size(exercise, size):

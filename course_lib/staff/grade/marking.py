@@ -20,7 +20,7 @@ NO_MODULE = re.compile(r"No module named '([^']+)'")
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
 NORMS = {"layer_norm", "native_layer_norm", "group_norm", "batch_norm", "instance_norm"}
-SOFTMAX = {"softmax", "_softmax", "log_softmax", "logsumexp", "special_softmax"}
+SOFTMAX = {"softmax", "_softmax", "log_softmax", "special_softmax"}
 GIVES_AWAY = {"softmax": SOFTMAX, "layer_norm": NORMS, "rms_norm": {"rms_norm"}} \
     | dict.fromkeys(ABOVE_ATTENTION, ABOVE) | dict.fromkeys(TESTS_OF_CODE, set())
 

@@ -32,7 +32,7 @@ ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
 TOGETHER = 0.02  # seconds for which replies are gathered
 WATCHED = {"scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention",
            "_transformer_encoder_layer_fwd", "layer_norm", "native_layer_norm", "group_norm", "batch_norm",
-           "instance_norm", "rms_norm", "softmax", "_softmax", "log_softmax", "logsumexp", "special_softmax"}
+           "instance_norm", "rms_norm", "softmax", "_softmax", "log_softmax", "special_softmax"}
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
