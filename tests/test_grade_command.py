@@ -143,6 +143,38 @@ def test_regrading_shows_what_changes_before_it_writes(batch, tmp_path, capsys):
     assert not (report / ".regrade").exists()
 
 
+@needs_confinement
+def test_one_student_is_graded_again_alone(batch, tmp_path, capsys):
+    """One complaint, and everybody's grade is made anew."""
+    report = tmp_path / "report"
+    assert run(arguments(batch, report)) == 0
+    with sqlite3.connect(report / book.NAME) as connection:
+        connection.execute("UPDATE verdict SET verdict = 'pass', mistake = '' WHERE exercise = 'causal_mask'")
+    connection.close()
+    capsys.readouterr()
+    assert run(["regrade", "-o", str(report), "--student", "s3", "--yes"]) == 0
+    assert "1 of 3 verdicts change" in capsys.readouterr().out
+    assert {r["student"] for r in results(report) if r["verdict"] == "fail"} == {"s3"} and len(results(report)) == 24
+    assert run(["regrade", "-o", str(report), "--student", "s33"]) == 2
+    assert "s33 is not in the report. Did you mean s3?" in capsys.readouterr().err
+
+
+@needs_confinement
+def test_an_exercise_is_added_to_a_report_and_an_override_stays(batch, tmp_path, capsys):
+    """One exercise was forgotten: the class is graded from the beginning, and what a person decided is lost."""
+    report = tmp_path / "report"
+    few = [str(batch), "-o", str(report), "--exercises", "reweight"]
+    assert run(few) == 0
+    (report / "overrides.csv").write_text("student,exercise,points,reason\ns1,reweight,0,Copied.\n")
+    assert run([*few[:-1], "reweight,causal_mask"]) == 0
+    rows = results(report)
+    assert len(rows) == 16 and [r["verdict"] for r in rows].count("fail") == 4
+    assert [r["points"] for r in rows if r["student"] == "s1"] == ["0", "0"] and "Copied." in rows[2]["reason"]
+    assert "8 graded.\n0 graded now, 8 before." in capsys.readouterr().out
+    assert run([*few[:-1], "shift_right"]) == 2
+    assert "begun with another chosen" in capsys.readouterr().err
+
+
 def test_two_runs_at_once_do_not_mix(batch, tmp_path, capsys):
     """Two runs write into one book."""
     report = tmp_path / "report"

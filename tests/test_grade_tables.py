@@ -2,10 +2,13 @@
 
 import csv
 import os
+import re
+from dataclasses import replace
 
 import pytest
 
 from course_lib.staff.grade import tables
+from course_lib.staff.grade.policy import overrides
 from course_lib.staff.grade.tables import (
     PolicyError,
     Row,
@@ -127,6 +130,67 @@ def test_each_late_day_costs_its_part_and_after_the_last_nothing_is_left(tmp_pat
     connection = book({"ada": {"MultiHeadAttention": "pass", "modified": modified}}, ["MultiHeadAttention"])
     row, = rows(connection, chosen)
     assert row.points == pytest.approx(left) and ("late" in row.reason) == (left < 10)
+
+
+def test_a_named_mistake_may_be_worth_points_and_late_ones_lose_theirs(tmp_path):
+    """Partial credit for what no mistake was named for, above the exercise's worth, or that is never late."""
+    chosen = toml(tmp_path, "[points]\ndefault = 2\n[partial.causal_mask]\nupside-down = 1\nstrict-lower = 9\n"
+                            "[deadlines]\nall = 2026-03-01T12:00:00Z\n[late]\ndays = 2\npercent_per_day = 50\n")
+    wrong = {"verdict": "fail", "mistake": "upside-down"}
+    connection = book({"ada": {"causal_mask": wrong}, "bo": {"causal_mask": wrong, "modified": "2026-03-02T12:00:00Z"},
+                       "cy": {"causal_mask": wrong | {"mistake": "strict-lower"}}, "di": {"causal_mask": "fail"}},
+                      ["causal_mask"])
+    assert list(points_of(connection, chosen).values()) == [1, 0.5, 2, 0]
+
+
+def test_an_extension_moves_the_deadlines_of_one_student(tmp_path):
+    """A week more for one who was ill is a week more for all, or for no lesson but one."""
+    chosen = toml(tmp_path, "[deadlines]\nall = 2026-03-01T12:00:00Z\n[late]\ndays = 0\n[extensions]\nada = 7\n"
+                            'bo = { "07" = 7 }\n')
+    late = {"reweight": "pass", "causal_mask": "pass", "modified": "2026-03-05T12:00:00Z"}
+    found = points_of(book({"ada": late, "bo": late, "cy": late}, ["reweight", "causal_mask"]), chosen)
+    assert list(found.values()) == [1, 1, 0, 1, 0, 0]
+
+
+def test_a_table_says_when_work_was_handed_in_and_files_do_not(tmp_path):
+    """A platform's download gives every file the time of the download."""
+    (tmp_path / "times.csv").write_text("student,time,lesson\nada,2026-03-01T11:00:00Z,\nbo,2026-03-02T12:00:00Z,07\n")
+    chosen = toml(tmp_path, '[deadlines]\nall = 2026-03-01T12:00:00Z\n[late]\ndays = 0\ntimes = "times.csv"\n')
+    late = {"causal_mask": "pass", "modified": "2026-03-05T12:00:00Z"}
+    early = {"causal_mask": "pass", "modified": "2026-02-05T12:00:00Z"}
+    found = points_of(book({"ada": late, "bo": early, "cy": late}, ["causal_mask"]), chosen)
+    assert list(found.values()) == [1, 0, 0]
+
+
+def decided(folder, text):
+    path = folder / "overrides.csv"
+    path.write_text("student,exercise,points,reason\n" + text, encoding="utf-8")
+    return overrides(path)
+
+
+def test_a_person_has_the_last_word_and_says_why(tmp_path):
+    """An instructor's decision that the next run forgets, or that nobody can explain."""
+    connection = book({"ada": {"causal_mask": "fail"}, "bo": {}}, ["causal_mask"])
+    chosen = replace(settings(), overrides=decided(tmp_path, "ada,causal_mask,0.5,Shown on paper.\n"
+                                                             "bo,causal_mask,1,Right at the blackboard.\n"))
+    found = list(rows(connection, chosen))
+    assert [(r.verdict, r.points) for r in found] == [("fail", 0.5), ("missing", 1)]
+    assert found[0].reason.endswith("Decided by hand: 0.5 points. Shown on paper.")
+    assert grades(tmp_path, connection, chosen)[0][1:] == [["ada", "0.5", "0.5"], ["bo", "1", "1"]]
+    stranger = replace(settings(), overrides=decided(tmp_path, "eve,causal_mask,1,Why not.\n"))
+    with pytest.raises(PolicyError, match="'eve' has handed nothing in"):
+        grades(tmp_path, connection, stranger)
+
+
+@pytest.mark.parametrize(("line", "says"), [
+    ("ada,causal,1,x", "line 2: there is no exercise 'causal'; did you mean causal_mask?"),
+    ("ada,causal_mask,much,x", "line 2: 'much' is not a number from 0 on."),
+    ("ada,causal_mask,1,", "line 2: there is no reason"),
+    ("ada,causal_mask,1,x\nada,causal_mask,0,y", "line 3: ada has an override for causal_mask already.")])
+def test_an_override_that_cannot_be_taken_is_one_sentence_with_its_line(tmp_path, line, says):
+    """A word of the instructor's that is lost."""
+    with pytest.raises(PolicyError, match=re.escape(says)):
+        decided(tmp_path, line + "\n")
 
 
 def test_free_late_days_are_spent_in_the_order_of_the_deadlines_and_never_twice(tmp_path):

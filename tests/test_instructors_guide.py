@@ -38,9 +38,13 @@ def test_the_settings_of_the_guide_are_settings(tmp_path):
     """An example that is refused."""
     example, = re.findall(r"```toml\n(.+?)```", GUIDE, re.DOTALL)
     (tmp_path / "course.toml").write_text(example, encoding="utf-8")
+    (tmp_path / "times.csv").write_text("student,time,lesson\nada,2027-03-01T23:59:00Z,02\n", encoding="utf-8")
+    (tmp_path / "roster.csv").write_text("id,name,email,section\nada,Ada,ada@example.org,A\n", encoding="utf-8")
     found = settings(tmp_path / "course.toml")
     assert (found.max_points("MultiHeadAttention"), found.max_points("reweight")) == (5, 1)
     assert (found.free_days, found.days, found.percent_per_day) == (2, 3, 10)
+    assert found.extensions == {"ada": {"all": 7}, "bo": {"02": 3}} and found.roster["ada"]["section"] == "A"
+    assert found.partial == {"causal_mask": {"upside-down": 0.5}} and found.time("ada", "02")
 
 
 def test_every_option_the_guide_names_exists():

@@ -657,8 +657,18 @@ def test_the_time_of_a_member_is_in_utc_where_the_zip_knows_it(tmp_path):
     aware = info("a.ipynb", date_time=(2026, 5, 4, 12, 0, 0))
     aware.extra = struct.pack("<HHBi", 0x5455, 5, 1, 1_000_000_000)
     plain = info("b.ipynb", date_time=(2026, 5, 4, 12, 0, 0))
-    submission = one(tmp_path, zipped({"a": (aware, "a"), "b": (plain, "b")}), "z.zip")
-    assert [n.modified for n in submission.notebooks] == ["2001-09-09T01:46:40+00:00", "2026-05-04T12:00:00+00:00"]
+    (tmp_path / "all.zip").write_bytes(zipped({"a": (aware, "a"), "b": (plain, "b")}))
+    times = [s.notebooks[0].modified for s in submissions(tmp_path / "all.zip")]
+    assert times == ["2001-09-09T01:46:40+00:00", "2026-05-04T12:00:00+00:00"]
+
+
+def test_a_student_s_own_zip_does_not_say_when_it_was_handed_in(tmp_path):
+    """A clock that is put back before the zip is made."""
+    early = info("a.ipynb", date_time=(2001, 5, 4, 12, 0, 0))
+    put(tmp_path, {"z.zip": zipped({"a": (early, "a")})})
+    os.utime(tmp_path / "z.zip", (1_800_000_000, 1_800_000_000))
+    [submission] = submissions(tmp_path)
+    assert submission.notebooks[0].modified == "2027-01-15T08:00:00+00:00"
 
 
 # Whatever else comes

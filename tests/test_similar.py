@@ -109,9 +109,15 @@ def test_what_many_have_found_is_no_copy():
     """The usual way to write a long answer makes hundreds of pairs; a group that copied is still found beside it."""
     module = sys.modules[EXERCISES["MultiHeadAttention"].verified.__module__]
     usual = inspect.getsource(module.MultiHeadAttention)
-    many = [(f"m{i}", "MultiHeadAttention", usual) for i in range(30)]
+    many = [(f"m{i}", "MultiHeadAttention", f"{usual}# {i}") for i in range(30)]
     ring = [(f"r{i}", "MultiHeadAttention", HEADS) for i in range(4)]
     assert similar([*many, *ring]) == [("MultiHeadAttention", "r0", f"r{i}", 1.0) for i in (1, 2, 3)]
+
+
+def test_the_same_text_is_told_however_many_have_it():
+    """A class that hands in one file counts as the usual way to write it."""
+    many = [(f"m{i:02}", "MultiHeadAttention", HEADS + " " * (i % 3)) for i in range(60)]
+    assert similar(many) == [("MultiHeadAttention", "m00", f"m{i:02}", 1.0) for i in range(1, 60)]
 
 
 def test_a_large_class_is_compared_in_seconds():

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import sys
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -28,11 +29,21 @@ from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
+from course_lib.staff.grade.policy import overrides
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
-from course_lib.staff.grade.tables import PolicyError, difference, rows, settings, write_grades, write_results
+from course_lib.staff.grade.tables import (
+    PolicyError,
+    difference,
+    in_scope,
+    rows,
+    settings,
+    write_grades,
+    write_results,
+)
 
 REFUSED, STOPPED = 3, 130
+OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
 
 
 class UsageError(ValueError):
@@ -44,7 +55,7 @@ def main(arguments=None):
     options = _options(arguments)
     try:
         _in_the_report(options)
-        policy = settings(options.settings)
+        policy = replace(settings(options.settings), overrides=overrides(options.report / OVERRIDES))
         if options.submissions == "report":
             return _report(options, policy)
         level, stamp = _isolation(options)
@@ -101,9 +112,15 @@ def _grade(options, policy, level, stamp):
     students = how_many(options.submissions)
     with closing(book.opened(options.report)) as connection:
         seed = None if options.seed is None else str(options.seed)
-        known = book.settle(connection, seed=seed, chosen=", ".join(chosen) or None, isolation=stamp)
+        known = book.settle(connection, seed=seed, isolation=stamp)
         if "seed" not in known:
             known = book.settle(connection, seed=str(secrets.randbelow(2**31)))
+        before = [name for name in known.get("chosen", "").split(", ") if name in EXERCISES]
+        added = [name for name in chosen if name not in before] if before and set(before) < set(chosen) else []
+        if added:
+            _run(options, connection, book.handed_in(connection), len(book.all_but(connection, ())), level, stamp,
+                 int(known["seed"]), added, book.add)
+        book.settle(connection, forget="chosen" if added else "", chosen=", ".join(chosen) or None)
         there = set()
         waiting = _not_finished(connection, submissions(options.submissions), there)
         _run(options, connection, waiting, students, level, stamp, int(known["seed"]), chosen)
@@ -130,7 +147,7 @@ def _not_finished(connection, handed_in, there):
             yield submission
 
 
-def _run(options, connection, waiting, total, level, stamp, seed, chosen):
+def _run(options, connection, waiting, total, level, stamp, seed, chosen, write=book.write):
     """Grade what is waiting, and write each into the book as soon as it is done."""
     limits = Limits(options.cell_seconds, options.call_seconds, options.submission_seconds)
     with _worker_files(options.report) as root, \
@@ -139,7 +156,7 @@ def _run(options, connection, waiting, total, level, stamp, seed, chosen):
         how = _by_dask(options.dask) if options.dask else graded
         count = 0
         for submission, marks, seconds in how(waiting, recipe, min(options.lanes, max(1, total))):
-            book.write(connection, submission, marks, seconds)
+            write(connection, submission, marks, seconds)
             count += 1
             bar.update()
     print(f"{count} graded now, {total - count} before." if total > count else f"{count} graded.")
@@ -160,14 +177,19 @@ def _regrade(options, policy, level, stamp):
         shutil.rmtree(aside, ignore_errors=True)
         with closing(book.opened(aside)) as new:
             book.settle(new, **(known | {"isolation": stamp}))
-            total, = old.execute("SELECT count(*) FROM submission").fetchone()
-            _run(options, new, book.handed_in(old), total, level, stamp, int(known["seed"]), chosen)
-            _settle_scope(new, chosen)
-            print(difference(rows(old, policy), rows(new, policy)))
+            students = set(options.student) or {s for s, in old.execute("SELECT student FROM submission")}
+            if unknown := sorted(s for s in students if book.finished(old, s) is None):
+                near = get_close_matches(unknown[0], book.all_but(old, ()), n=1)
+                raise UsageError(f"{unknown[0]} is not in the report." + (f" Did you mean {near[0]}?" if near else ""))
+            waiting = (s for s in book.handed_in(old) if s.student in students)
+            _run(options, new, waiting, len(students), level, stamp, int(known["seed"]), chosen)
+            book.set_scope(new, in_scope(old))
+            before = (row for row in rows(old, policy) if row.student in students)
+            print(difference(before, rows(new, policy)))
             if not (options.yes or _agrees()):
                 print("Nothing was changed; --yes takes the new verdicts.")
                 return 0
-            book.take_over(old, new)
+            book.take_over(old, new, students)
         _write_all(old, options, policy, chosen)
     shutil.rmtree(aside, ignore_errors=True)
     return 0
@@ -243,6 +265,8 @@ def _options(arguments):
     parser.add_argument("--submission-seconds", type=_seconds, default=Limits.submission, help="for all of a student's")
     parser.add_argument("--dask", metavar="ADDRESS", help="spread over a Dask cluster, as in tcp://host:8786")
     parser.add_argument("--replace", action="store_true", help="take students out of the report who are not handed in")
+    parser.add_argument("--student", action="append", default=[], metavar="NAME", help="regrade: this one alone; again "
+                        "for more")
     parser.add_argument("--yes", action="store_true", help="regrade: take the new verdicts without asking")
     return parser.parse_args(arguments)
 

@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS submission(student TEXT PRIMARY KEY, digest TEXT, not
 CREATE TABLE IF NOT EXISTS verdict(student TEXT, exercise TEXT, lesson TEXT, verdict TEXT, mistake TEXT, reason TEXT,
     flags TEXT, isolation TEXT, seconds REAL, code TEXT, card TEXT, PRIMARY KEY(student, exercise));
 """
+INSERT = "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class BookError(ValueError):
@@ -67,13 +68,14 @@ class _Book(sqlite3.Connection):
         self.lock.close()
 
 
-def settle(connection, **wanted):
+def settle(connection, forget="", **wanted):
     """Write down how this run grades, or see that it goes on as the run before it; BookError where it does not.
 
+    forget:  what the run before it did is no matter any more
     wanted:  texts; None takes what the book has
     returns: what holds, as a dict of texts
     """
-    known = dict(connection.execute("SELECT key, value FROM run"))
+    known = dict(connection.execute("SELECT key, value FROM run WHERE key != ?", (forget,)))
     for key, value in wanted.items():
         if value is not None and known.setdefault(key, value) != value:
             raise BookError(f"This report was begun with another {key} ({_short(known[key])}, not {_short(value)}): "
@@ -119,17 +121,26 @@ def write(connection, submission, marks, seconds):
         connection.execute("INSERT OR REPLACE INTO submission VALUES (?, ?, ?, ?, ?)",
                            (submission.student, submission.digest, notebooks, json.dumps(submission.problems), seconds))
         connection.execute("DELETE FROM verdict WHERE student = ?", (submission.student,))
-        connection.executemany("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                               [(submission.student, m.exercise, m.lesson, m.verdict, m.mistake, m.reason, m.flags,
-                                 m.isolation, m.seconds, m.code, json.dumps(m.card)) for m in marks])
+        connection.executemany(INSERT, [_as_row(submission, mark) for mark in marks])
 
 
-def take_over(old, new):
-    """Put all verdicts of one book into another, or none."""
+def _as_row(submission, m):
+    return (submission.student, m.exercise, m.lesson, m.verdict, m.mistake, m.reason, m.flags, m.isolation, m.seconds,
+            m.code, json.dumps(m.card))
+
+
+def add(connection, submission, marks, _):
+    """More verdicts for a student who is in the book."""
+    with connection:
+        connection.executemany(INSERT, [_as_row(submission, mark) for mark in marks])
+
+
+def take_over(old, new, students):
+    """Put all verdicts of some students from one book into another, or none."""
     rows = new.execute("SELECT * FROM verdict").fetchall()
     with old:
-        old.execute("DELETE FROM verdict")
-        old.executemany("INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        old.executemany("DELETE FROM verdict WHERE student = ?", [(s,) for s in students])
+        old.executemany(INSERT, rows)
 
 
 def all_but(connection, students):

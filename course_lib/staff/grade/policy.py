@@ -5,7 +5,7 @@ import math
 import tomllib
 import unicodedata
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
@@ -28,22 +28,32 @@ class Settings:
     free_days: int = 0  # late days each student has for the whole course, spent in the order of the deadlines
     days: int = 0  # so many late days more are accepted for a lesson,
     percent_per_day: float = 0  # and each of these costs so much of the points
-    roster: dict = field(default_factory=dict)  # student: {"name": …, "email": …}
+    roster: dict = field(default_factory=dict)  # student: {"name": …, "email": …, "section": …}
     reflection: dict = field(default_factory=dict)  # item scored by hand: its points
+    partial: dict = field(default_factory=dict)  # exercise: {mistake: points of an answer that makes it}
+    extensions: dict = field(default_factory=dict)  # student: {lesson, or "all": days that the deadline is later}
+    times: dict = field(default_factory=dict)  # student: {lesson, or "all": when it was handed in}; else file times
+    overrides: dict = field(default_factory=dict)  # (student, exercise): (points, reason) of a person
 
     def max_points(self, exercise):
         """What an exercise is worth."""
         return self.points.get(exercise, self.points.get("default", 1))
 
-    def deadline(self, lesson):
-        """When a lesson is due, or None."""
-        return self.deadlines.get(lesson, self.deadlines.get("all"))
+    def deadline(self, lesson, student=""):
+        """When a lesson is due for a student, or None."""
+        due, later = self.deadlines.get(lesson, self.deadlines.get("all")), self.extensions.get(student, {})
+        return due and due + timedelta(days=later.get(lesson, later.get("all", 0)))
+
+    def time(self, student, lesson):
+        """When a student has handed in a lesson, where a table says so, else None."""
+        of_student = self.times.get(student, {})
+        return of_student.get(lesson, of_student.get("all"))
 
 
 def settings(path=None):
     """Read the settings.
 
-    path:    a TOML with any of [points], [deadlines], [late], [students] and [reflection], or None
+    path:    a TOML with any of the sections of READERS, or None
     returns: Settings
     raises:  PolicyError, with a sentence for each mistake in it
     """
@@ -92,6 +102,30 @@ def manual_scores(path, students, settings):
     return scores, worth
 
 
+def overrides(path):
+    """Read what a person has decided against the grader's verdicts.
+
+    path:    a CSV with the columns student, exercise, points and reason; where there is none, nothing was decided
+    returns: {(student, exercise): (points, reason)}
+    raises:  PolicyError, with a sentence for each line that cannot be taken as it is
+    """
+    found, mistakes = {}, []
+    for line, row in _csv(path, ("student", "exercise", "points", "reason")) if Path(path).exists() else ():
+        key, points = (row["student"], row["exercise"]), _number(row["points"])
+        if row["exercise"] not in EXERCISES:
+            wrong = _unknown("exercise", row["exercise"], EXERCISES)
+        elif key in found:
+            wrong = f"{row['student']} has an override for {row['exercise']} already."
+        else:
+            wrong = f"{row['points']!r} is not a number from 0 on." if points is None else \
+                "" if row["reason"] else "there is no reason: write one, the student will read it."
+        mistakes += [f"{path}, line {line}: {wrong}"] if wrong else []
+        found[key] = points, row["reason"]
+    if mistakes:
+        raise PolicyError("\n".join(mistakes))
+    return found
+
+
 def everybody(connection, settings):
     """All students, sorted, each with what the roster says, {"name": …, "email": …}, or None where it does not.
 
@@ -133,12 +167,64 @@ def _reflection(table, path, complain):
     return {"reflection": _numbers(table, complain)}
 
 
-def _deadlines(table, path, complain):
+def _partial(table, path, complain):
+    found = {}
+    for exercise, content in table.items():
+        if exercise not in EXERCISES:
+            complain(exercise, _unknown("exercise", exercise, EXERCISES))
+        elif not isinstance(content, dict):
+            complain(exercise, f"is to be a section of its own: write [partial.{exercise}], and below it mistakes.")
+        else:
+            known = [mistake.name for mistake in EXERCISES[exercise].mistakes]
+            for name in set(content) - set(known):
+                complain(f"{exercise}.{name}", _unknown("mistake", name, known))
+            found[exercise] = _numbers(content, complain)
+    return {"partial": found}
+
+
+def _extensions(table, path, complain):
+    found = {}
+    for student, days in table.items():
+        days = days if isinstance(days, dict) else {"all": days}
+        for lesson, value in days.items():
+            if not _is_lesson(lesson, lambda says, of=student: complain(of, says)):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1000:
+                complain(student, f"{value!r} is not a number of days.")
+            else:
+                found.setdefault(student, {})[lesson] = value
+    return {"extensions": found}
+
+
+def _is_lesson(key, complain):
     lessons = sorted({e.lesson for e in EXERCISES.values()})
+    if key != "all" and key not in lessons:
+        complain(f"there is no lesson {key!r}; write all, or one of {', '.join(lessons)} in quotes.")
+    return key == "all" or key in lessons
+
+
+def _times(path, complain):
+    """When work was handed in, from a table of a learning platform's."""
+    found = {}
+    for line, row in _csv(path, ("student", "time")):
+        lesson = row.get("lesson") or "all"
+        try:
+            time = datetime.fromisoformat(row["time"])
+        except ValueError:
+            time = None
+        if time is None or time.tzinfo is None:
+            complain("times", f"{path.name}, line {line}: {row['time']!r} is no time with its zone; write it such as "
+                              f"{EXAMPLE}.")
+        elif _is_lesson(lesson, lambda says, at=line: complain("times", f"{path.name}, line {at}: {says}")):
+            found.setdefault(row["student"], {})[lesson] = time.astimezone(UTC)
+    return found
+
+
+def _deadlines(table, path, complain):
     for key, value in table.items():
-        if key != "all" and key not in lessons:
-            complain(key, f"there is no lesson {key!r}; write all, or one of {', '.join(lessons)} in quotes.")
-        elif not isinstance(value, datetime):
+        if not _is_lesson(key, lambda says, of=key: complain(of, says)):
+            continue
+        if not isinstance(value, datetime):
             complain(key, f"{value!s} is no date with a time; write it without quotes, such as {EXAMPLE}.")
         elif value.tzinfo is None:
             complain(key, f"{value.isoformat()} does not say in which time zone; write it such as {EXAMPLE}.")
@@ -147,15 +233,22 @@ def _deadlines(table, path, complain):
 
 
 def _late(table, path, complain):
-    known = ("days", "percent_per_day", "free_days")
-    for key in set(table) - set(known):
-        complain(key, _unknown("key", key, known))
-    for key, value in _numbers(table, complain).items():
+    known, times = ("days", "percent_per_day", "free_days"), {}
+    for key in set(table) - {*known, "times"}:
+        complain(key, _unknown("key", key, (*known, "times")))
+    if isinstance(name := table.get("times", ""), str):
+        try:
+            times = _times(path.parent / name, complain) if name else {}
+        except PolicyError as error:
+            complain("times", str(error))
+    else:
+        complain("times", "give the name of a CSV with the columns student and time, in quotes.")
+    for key, value in _numbers({key: table[key] for key in known if key in table}, complain).items():
         if key != "percent_per_day" and not isinstance(value, int):
             complain(key, f"{value} is not a whole number of days.")
         if key == "percent_per_day" and value > 100:
             complain(key, f"{value} is more than 100 %.")
-    return {key: table[key] for key in known if key in table}
+    return {"times": times} | {key: table[key] for key in known if key in table}
 
 
 def _students(table, path, complain):
@@ -171,14 +264,14 @@ def _students(table, path, complain):
             if not row["id"] or row["id"] in roster:
                 complain("file", f"{name}, line {line}: " + (f"{row['id']} stands there twice." if row["id"]
                                                              else "there is no id."))
-            roster[row["id"]] = {"name": row.get("name", ""), "email": row.get("email", "")}
+            roster[row["id"]] = {key: row.get(key, "") for key in ("name", "email", "section")}
     except PolicyError as error:
         complain("file", str(error))
     return {"roster": roster}
 
 
-READERS = {"points": _points, "deadlines": _deadlines, "late": _late, "students": _students,
-           "reflection": _reflection}
+READERS = {"points": _points, "partial": _partial, "deadlines": _deadlines, "late": _late, "extensions": _extensions,
+           "students": _students, "reflection": _reflection}
 
 
 def _numbers(table, complain):
@@ -190,6 +283,15 @@ def _numbers(table, complain):
         else:
             numbers[key] = value
     return numbers
+
+
+def _number(text):
+    """A number from 0 on, or None."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < math.inf else None
 
 
 def _csv(path, needed):

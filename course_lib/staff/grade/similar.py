@@ -1,6 +1,7 @@
 """Which answers are so alike that a person should look at them: fingerprints of their syntax, names left out."""
 
 import ast
+import functools
 import keyword
 import re
 from array import array
@@ -18,6 +19,7 @@ LONGEST = 100_000  # letters of an answer
 ALIKE = 0.8  # the share from which two answers are reported
 ENOUGH = 15  # fingerprints that few others have; below, everybody may have thought of it alone
 FEW, FEW_IN_A_HUNDRED = 8, 1  # students who may share what does not count as common
+OWN = 300  # letters beyond the stub that nobody writes twice with the same names, comments and layout
 CROWD = 60  # different answers that may share what leads to a comparison
 
 
@@ -28,14 +30,22 @@ def similar(answers):
     share:   how much of the shorter answer the other one has, of what neither the stub nor many others have
 
     Other names, comments, docstrings, annotations and layout make no difference. Where several students have the very
-    same answer, each of them is paired with the first. Time grows with the number of answers, not of their pairs.
+    same answer, each of them is paired with the first; the same long text is told however many have it. Time grows with
+    the number of answers, not of their pairs.
     """
     kinds = {}  # exercise -> fingerprints as bytes -> students
+    texts = {}  # (exercise, digest of the text) -> students
     for student, exercise, code in answers:
         found = fingerprints(code)
         if len(found) >= ENOUGH:
             kinds.setdefault(exercise, {}).setdefault(array("Q", sorted(found)).tobytes(), []).append(student)
-    return sorted(pair for exercise, kind in kinds.items() for pair in _pairs(exercise, kind))
+        lines = [line.rstrip() for line in code.strip().splitlines()]
+        if sum(len(line) for line in lines if line not in _stub(exercise)) >= OWN:
+            text = "\n".join(lines)
+            texts.setdefault((exercise, blake2b(text.encode("utf-8", "replace")).digest()), set()).add(student)
+    copies = {(exercise, first, other, 1.0) for (exercise, _), students in texts.items()
+              for first, *others in [sorted(students)] for other in others}
+    return sorted(copies.union(pair for exercise, kind in kinds.items() for pair in _pairs(exercise, kind)))
 
 
 def _pairs(exercise, kinds):
@@ -64,6 +74,7 @@ def _pairs(exercise, kinds):
                 yield (exercise, students[0], other, 1.0)
 
 
+@functools.cache
 def _stub(exercise):
     """What everybody was given."""
     if exercise not in EXERCISES:

@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from course_lib.staff.grade.names import ZIP, is_skipped
@@ -276,7 +276,8 @@ def entries_of_zip(entry, allowance):
             members = [(_parts(info), info) for info in archive.infolist()]
             members = [(f"{entry.path}/{'/'.join(parts)}", info) for parts, info in members
                        if parts and not any(map(is_skipped, parts))]
-            yield from _members(archive, members, allowance)
+            for member in _members(archive, members, allowance):
+                yield replace(member, modified=entry.modified)  # a student's own clock says nothing
 
 
 def _archive(file, directory_bytes):

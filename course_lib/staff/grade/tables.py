@@ -60,10 +60,11 @@ def rows(connection, settings):
                 codes[exercise] = code or ""
             student_found, verdicts = next(found, (None, ()))
         handed_in = _HandedIn(notebooks, problems)
-        late = _late(answered, codes, handed_in, settings)
+        late = _late(student, answered, codes, handed_in, settings)
         for exercise in exercises:
             row = answered.get(exercise) or _unanswered(student, exercise, handed_in, isolation, settings)
-            yield _with_lateness(row, *late[exercise]) if exercise in late else row
+            row = _with_lateness(row, *late[exercise]) if exercise in late else row
+            yield _as_decided(row, settings.overrides.get((student, exercise)))
 
 
 def write_results(connection, settings, path):
@@ -82,6 +83,10 @@ def write_grades(connection, settings, path, manual=None):
     raises: PolicyError, for what is wrong with that CSV, or where a file cannot be written
     """
     path, students = Path(path), everybody(connection, settings)
+    unknown = sorted({student for student, _ in settings.overrides} - set(students))
+    if unknown:
+        raise PolicyError(f"overrides.csv: {unknown[0]!r} has handed nothing in and is not on the roster; is the name "
+                          "misspelt?")
     scores, items = manual_scores(manual, students, settings)
     exercises = in_scope(connection)
     worth = [settings.max_points(e) for e in exercises] + [items[i] for i in items]
@@ -96,12 +101,12 @@ def write_grades(connection, settings, path, manual=None):
         canvas(["    Points Possible", *[""] * 4, *worth])
         moodle(["ID number", "Email address", *exercises, *items, "total"])
         for student, known in students.items():
-            known = known or {"name": "", "email": ""}
+            known = known or {"name": "", "email": "", "section": ""}
             given = scores.get(student, {})
             of_student = points[student] + [given[i][0] if i in given else "" for i in items]
             total = sum(p for p in of_student if p != "")
             grades([student, *(known[key] for key in about), *of_student, total])
-            canvas([_for_canvas(known["name"] or student), "", student, student, "", *of_student])
+            canvas([_for_canvas(known["name"] or student), "", student, student, known["section"], *of_student])
             moodle([student, known["email"], *(None if p == "" else p for p in of_student), total])
 
 
@@ -199,7 +204,8 @@ class _HandedIn:
 
 def _row(settings, student, lesson, exercise, verdict, mistake, reason, flags, isolation, seconds):
     worth = settings.max_points(exercise)
-    return Row(student, lesson or "", exercise, verdict, worth if verdict == "pass" else 0, worth, mistake or "",
+    points = worth if verdict == "pass" else min(worth, settings.partial.get(exercise, {}).get(mistake, 0))
+    return Row(student, lesson or "", exercise, verdict, points, worth, mistake or "",
                " ".join((reason or "").split()), flags or "", isolation or "", seconds or 0.0)
 
 
@@ -213,14 +219,15 @@ def _unanswered(student, exercise, handed_in, isolation, settings):
     return _row(settings, student, lesson, exercise, verdict, "", reason, "", isolation, 0.0)
 
 
-def _late(answered, codes, handed_in, settings):
-    """How late the right answers of a student are: {exercise: (days, percent of the points that remains)}."""
+def _late(student, answered, codes, handed_in, settings):
+    """How late the answers with points of a student are: {exercise: (days, percent of the points that remains)}."""
     lessons, free, late = {}, settings.free_days, {}
     for row in answered.values():
-        if row.verdict == "pass" and settings.deadline(row.lesson):
-            lessons.setdefault((settings.deadline(row.lesson), row.lesson), []).append(row.exercise)
-    for (deadline, _), exercises in sorted(lessons.items()):
-        days = {e: _days(handed_in.when(e, codes[e]), deadline) for e in exercises}
+        if row.points and (deadline := settings.deadline(row.lesson, student)):
+            lessons.setdefault((deadline, row.lesson), []).append(row.exercise)
+    for (deadline, lesson), exercises in sorted(lessons.items()):
+        told = settings.time(student, lesson)
+        days = {e: _days(told or handed_in.when(e, codes[e]), deadline) for e in exercises}
         spent = min(free, max((d for d in days.values() if d <= free + settings.days), default=0))
         for exercise, late_by in days.items():
             paid = max(0, late_by - spent)
@@ -234,7 +241,15 @@ def _with_lateness(row, days, left):
     if not days:
         return row
     says = f"{days} day{'s' * (days > 1)} late: {number(left)} % of the points."
-    return replace(row, points=round(row.max_points * left / 100, 2), reason=f"{row.reason} {says}".strip())
+    return replace(row, points=round(row.points * left / 100, 2), reason=f"{row.reason} {says}".strip())
+
+
+def _as_decided(row, decided):
+    """The Row with a person's points and reason, where there are such."""
+    if not decided:
+        return row
+    points, why = decided
+    return replace(row, points=points, reason=f"{row.reason} Decided by hand: {number(points)} points. {why}".strip())
 
 
 def _days(when, deadline):
