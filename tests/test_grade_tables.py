@@ -318,6 +318,18 @@ def test_canvas_and_moodle_get_what_their_imports_look_for(tmp_path):
     assert moodle[:2] == [["ID number", "Email address", "reweight", "total"], ["12ab", "", "1", "1"]]
 
 
+def test_a_roster_gives_platforms_their_own_numbers(tmp_path):
+    """Moodle's import looks for an id and finds the name of a folder; Canvas's two kinds of id are mixed up."""
+    (tmp_path / "roster.csv").write_text("id,name,email,section,canvas_id,sis_id\nx7,Ada Löve,a@b.org,A,4711,S7\n"
+                                         "x8,Bo Be,b@b.org,B,,\nx9,Bo Be,c@b.org,B,,\n", encoding="utf-8")
+    chosen = toml(tmp_path, '[students]\nfile = "roster.csv"\n')
+    connection = book({"ADA LÖVE_12345": {"causal_mask": "pass"}, "Bo Be_9": {"causal_mask": "pass"}}, ["causal_mask"])
+    _, canvas, moodle = grades(tmp_path, connection, chosen)
+    assert ["Ada Löve", "4711", "S7", "x7", "A", "1"] in canvas
+    assert ["x7", "a@b.org", "1", "1"] in moodle
+    assert ["Bo Be_9", "", "1", "1"] in moodle and ["x9", "c@b.org", "0", "0"] in moodle, "two of one name"
+
+
 def test_a_table_is_there_whole_or_as_it_was(tmp_path, monkeypatch):
     """Half a table after a failure, taken for all of it."""
     path, link = tmp_path / "results.csv", tmp_path / "another name of the same file"

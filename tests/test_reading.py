@@ -154,7 +154,7 @@ def test_what_moodle_hands_out_is_read_by_participant(tmp_path):
                    "Jo Ann_12_assignsubmission_onlinetext_/onlinetext.html": b"hi"})
     found = read(tmp_path)
     assert {name: sources_of(s) for name, s in found.items()} == {
-        "Jo Ann_11_assignsubmission_file_": ["a"], "Jo Ann_12": ["b"]}
+        "Jo Ann_11": ["a"], "Jo Ann_12": ["b"]}
 
 
 def test_what_canvas_hands_out_is_read_by_sender(tmp_path):

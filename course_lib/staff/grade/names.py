@@ -49,9 +49,9 @@ def students(tops):
     tops: (name, is_folder) of everything at the top of a batch
 
     A student's id is the name, of a file without its suffix: `alice.ipynb` and `alice/` are one student's. Where
-    several names share the part that Moodle writes before `_assignsubmission_`, that part is the id. Where nothing
-    but files named by Canvas (`surnamename_123_4567_file.ipynb`) lies there, name and number of those who handed in
-    several files are theirs. Names that differ in case, accents or spaces are different students.
+    Moodle has named a submission, the part before `_assignsubmission_` is the id, however many files there are. Where
+    nothing but files named by Canvas (`surnamename_123_4567_file.ipynb`) lies there, name and number of those who
+    handed in several files are theirs. Names that differ in case, accents or spaces are different students.
     """
     stems = {}
     for name, is_folder in sorted(tops):
@@ -62,7 +62,8 @@ def students(tops):
         several.setdefault(_sender(stem, canvas), []).append(stem)
     found = {}
     for who, theirs in several.items():
-        if who is None or len(theirs) == 1 or who in stems:
+        alone = len(theirs) == 1 and not MOODLE.match(theirs[0])  # Canvas numbers files, too
+        if who is None or alone or who in stems:
             found |= {printable(stem): stems[stem] for stem in theirs}
         else:
             found[printable(who)] = [top for stem in theirs for top in stems[stem]]

@@ -2,8 +2,10 @@
 
 import csv
 import math
+import re
 import tomllib
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -13,6 +15,8 @@ from pathlib import Path
 from course_lib.checks import EXERCISES
 
 EXAMPLE = "2026-03-01T23:59:00Z"
+ON_THE_ROSTER = ("id", "name", "email", "section", "canvas_id", "sis_id")
+NUMBERED = re.compile(r"_[0-9]+$")
 
 
 class PolicyError(Exception):
@@ -28,7 +32,7 @@ class Settings:
     free_days: int = 0  # late days each student has for the whole course, spent in the order of the deadlines
     days: int = 0  # so many late days more are accepted for a lesson,
     percent_per_day: float = 0  # and each of these costs so much of the points
-    roster: dict = field(default_factory=dict)  # student: {"name": …, "email": …, "section": …}
+    roster: dict = field(default_factory=dict)  # student: what the columns ON_THE_ROSTER say
     reflection: dict = field(default_factory=dict)  # item scored by hand: its points
     partial: dict = field(default_factory=dict)  # exercise: {mistake: points of an answer that makes it}
     extensions: dict = field(default_factory=dict)  # student: {lesson, or "all": days that the deadline is later}
@@ -127,15 +131,26 @@ def overrides(path):
 
 
 def everybody(connection, settings):
-    """All students, sorted, each with what the roster says, {"name": …, "email": …}, or None where it does not.
+    """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
-    These are those who handed something in, and those on the roster, under the book's spelling where it has one.
+    These are those who handed something in, and those on the roster, under the book's spelling where it has one. Moodle
+    names a submission after a student's name and a number of its own: there the name is looked up, if it is only one's.
     """
     students = dict.fromkeys(student for student, in connection.execute("SELECT student FROM submission"))
     known = _by_normal_form(students)
+    moodle = {}
+    for student in students:
+        moodle.setdefault(_plain(NUMBERED.sub("", student)) if NUMBERED.search(student) else "", []).append(student)
+    names = Counter(_plain(about["name"]) for about in settings.roster.values())
     for student, about in settings.roster.items():
-        students[_find(student, known) or student] = about
+        name = _plain(about["name"])
+        of_that_name = moodle.get(name, ()) if name and names[name] == 1 else ()
+        students[_find(student, known) or (of_that_name[0] if len(of_that_name) == 1 else student)] = about
     return dict(sorted(students.items()))
+
+
+def _plain(name):
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _what_is_wrong(row, student, scores, settings):
@@ -264,7 +279,7 @@ def _students(table, path, complain):
             if not row["id"] or row["id"] in roster:
                 complain("file", f"{name}, line {line}: " + (f"{row['id']} stands there twice." if row["id"]
                                                              else "there is no id."))
-            roster[row["id"]] = {key: row.get(key, "") for key in ("name", "email", "section")}
+            roster[row["id"]] = {key: row.get(key, "") for key in ON_THE_ROSTER}
     except PolicyError as error:
         complain("file", str(error))
     return {"roster": roster}

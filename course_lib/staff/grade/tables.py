@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade.policy import PolicyError, Settings, everybody, manual_scores, settings
+from course_lib.staff.grade.policy import ON_THE_ROSTER, PolicyError, Settings, everybody, manual_scores, settings
 
 __all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_grades", "write_results"]
 LONGEST = 1000  # characters of a text in a table
@@ -101,13 +101,15 @@ def write_grades(connection, settings, path, manual=None):
         canvas(["    Points Possible", *[""] * 4, *worth])
         moodle(["ID number", "Email address", *exercises, *items, "total"])
         for student, known in students.items():
-            known = known or {"name": "", "email": "", "section": ""}
+            known = known or dict.fromkeys(ON_THE_ROSTER, "")
+            own = known["id"] or student
             given = scores.get(student, {})
             of_student = points[student] + [given[i][0] if i in given else "" for i in items]
             total = sum(p for p in of_student if p != "")
             grades([student, *(known[key] for key in about), *of_student, total])
-            canvas([_for_canvas(known["name"] or student), "", student, student, known["section"], *of_student])
-            moodle([student, known["email"], *(None if p == "" else p for p in of_student), total])
+            canvas([_for_canvas(known["name"] or student), known["canvas_id"], known["sis_id"] or own, own,
+                    known["section"], *of_student])
+            moodle([own, known["email"], *(None if p == "" else p for p in of_student), total])
 
 
 def difference(old_rows, new_rows):
