@@ -3,6 +3,7 @@
 import os
 import re
 import unicodedata
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -204,6 +205,17 @@ def test_every_student_has_a_file_of_their_own_inside_the_folder(tmp_path):
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}\.html", name) for name in names)
     found = {str(Path(root, file).relative_to(tmp_path)) for root, _, files in os.walk(tmp_path) for file in files}
     assert found == {"deep/out/index.html", *(f"deep/out/students/{name}" for name in names)}
+
+
+def test_moodle_gets_the_pages_back_under_the_names_it_gave(tmp_path):
+    """Two hundred pages that somebody has to upload one by one."""
+    connection = book({"Ada_12": {"reweight": "pass"}, "bo": {"reweight": "fail"}})
+    write_pages(connection, settings(), tmp_path)
+    with zipfile.ZipFile(tmp_path / "moodle_feedback.zip") as archive:
+        assert archive.namelist() == ["Ada_12_assignsubmission_file_/feedback.html"]
+        assert archive.read(archive.namelist()[0]) == (tmp_path / "students" / file_name("Ada_12")).read_bytes()
+    write_pages(book({"bo": {}}), settings(), tmp_path / "other")
+    assert not (tmp_path / "other" / "moodle_feedback.zip").exists()
 
 
 def test_pages_of_students_who_are_gone_go_and_nothing_else_does(tmp_path):

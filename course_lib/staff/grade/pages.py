@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
+import zipfile
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +24,7 @@ from course_lib.staff.grade.markup import (
     verdict_in_words,
     with_code,
 )
-from course_lib.staff.grade.policy import PolicyError, everybody, manual_scores
+from course_lib.staff.grade.policy import NUMBERED, PolicyError, everybody, manual_scores
 from course_lib.staff.grade.tables import number, rows, whole_file
 
 OURS = re.compile(r"[a-z0-9-]*-[0-9a-f]{12}\.html|\.[a-z0-9-]*-[0-9a-f]{12}\.html\.\d+")  # the second: left unfinished
@@ -53,9 +54,22 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
         _write(inside / file_name(student), _student_page(student, name, of_student, by_hand, answers, problems))
         written.add(file_name(student))
     _write(folder / "index.html", cohort.page())
+    _feedback_for_moodle(folder, students)
     for old in inside.iterdir() if inside.is_dir() else ():
         if OURS.fullmatch(old.name) and old.name not in written and not old.is_dir():
             old.unlink()
+
+
+def _feedback_for_moodle(folder, students):
+    """The students' pages as Moodle takes feedback back: in folders that are named as those of its download."""
+    pages = {student: folder / "students" / file_name(student) for student in students if NUMBERED.search(student)}
+    pages = {student: page for student, page in pages.items() if page.exists() and "/" not in student}
+    if not pages:
+        return
+    with whole_file(folder / "moodle_feedback.zip", binary=True) as file, zipfile.ZipFile(file, "w") as archive:
+        for student, page in pages.items():
+            info = zipfile.ZipInfo(f"{student}_assignsubmission_file_/feedback.html")  # of 1980: the same for the same
+            archive.writestr(info, page.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def file_name(student):

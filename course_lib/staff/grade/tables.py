@@ -160,8 +160,8 @@ def table(path):
 
 
 @contextmanager
-def whole_file(path):
-    """A text file that takes its place only when it is finished.
+def whole_file(path, binary=False):
+    """A text file, or one of bytes, that takes its place only when it is finished.
 
     raises: PolicyError, where it cannot be written
     """
@@ -169,7 +169,8 @@ def whole_file(path):
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        with new.open("wb") if binary else new.open("w", encoding="utf-8", errors="backslashreplace",
+                                                    newline="") as file:
             yield file
         os.replace(new, path)
     except OSError as error:
