@@ -79,12 +79,12 @@ assert strangers_become_copies
 print("likeness after 0 to 6 layers:", [round(a, 3) for a in alike])
 
 # %% [markdown]
-# Six layers on, no one can tell Jane from September. A seventh layer could not either, with the best of weights.
+# After six layers no one can tell Jane from September. A seventh layer could not either, even with the best weights.
 #
 # Attention mixes words, so it is the first suspect. A mask (lesson 07) with which each word sees only itself takes the
 # mixing away, and leaves all matrices. The second suspect is the bias: each layer adds the same vector to all words.
 # **Predict** the likeness after six layers with both, with one of them, and with neither. And with weights √3 times as
-# large as PyTorch's?
+# large? (Why √3, you see below.)
 
 # %%
 only_itself = torch.eye(5, dtype=torch.bool)
@@ -114,9 +114,9 @@ for name in suspects:
     print(f"{name:13}" + "  or".join(f" {min(five):5.2f} to {max(five):4.2f}" for five in (alike[name], larger[name])))
 
 # %% [markdown]
-# With PyTorch's weights either one is enough. With weights √3 times as large the biases alone no longer do it; mixing
-# still does. The field calls that **rank collapse**. For attention without skips and feed-forward, and for bounded
-# weights, Dong and colleagues proved it: words become copies, doubly exponentially with depth
+# With PyTorch's weights (left) either one is enough. With weights √3 times as large (right) biases alone no longer do
+# it; mixing still does. That words become copies is called **rank collapse**. Dong and colleagues proved it for stacks
+# of attention alone, with bounded weights: the differences shrink even faster than exponentially with depth
 # ([arXiv:2103.03404](https://arxiv.org/abs/2103.03404)). What could be done?
 
 # %% [markdown] name="skip-connection"
@@ -135,7 +135,7 @@ for name in suspects:
 # residual, what is left to be done. The vectors that run along the road, and to which each layer adds, are the
 # **residual stream**.
 #
-# **Predict:** take the output of the sixth layer, minus x. What is it, in terms of what the six layers said?
+# **Predict:** take the state after the sixth layer, minus x. What is it, in terms of what the six layers said?
 
 # %%
 def skip(x, sublayer):
@@ -149,23 +149,23 @@ assert the_output_is_x_plus_all_that_was_said
 print("likeness after 0 to 6 layers:", [round(likeness(state), 2) for state in states])
 
 # %% [markdown]
-# Every earlier state is injected later on, unchanged: layer 6 reads Jane as she came in, plus all that layers 1 to 5
-# had to say. What came in stays in the sum, unless a layer takes it away. And these words are still far from being
+# Each layer reads the sum of everything before it: layer 6 reads Jane as she came in, plus the outputs of layers 1 to
+# 5. What came in stays in the sum, unless a layer takes it away. After six layers these words are still far from being
 # copies.
 
 # %% [markdown] name="gradients"
 # ## Does the gradient come back?
 #
-# The loss is computed at the top, and its gradient is passed down layer by layer. Take Jane's output in some random
-# direction. How long is its gradient when it arrives at the five inputs?
+# The loss is computed at the top, and its gradient is passed down layer by layer. In place of a loss we take one
+# number: the dot product of Jane's output and a random vector of length 1. How long is its gradient at the five inputs?
 #
-# That depends on how the weights begin. PyTorch draws those of `nn.Linear` so that a vector becomes about √3 times
-# shorter (without the bias). Glorot and Bengio proposed weights √3 times as large, known as "Xavier"
-# ([2010](https://proceedings.mlr.press/v9/glorot10a.html)): square ones keep its length. `nn.Transformer` begins
-# nearly so: its W_q, W_k and W_v are √2 smaller, and its biases are zero.
+# That depends on the first weights. A vector that passes PyTorch's `nn.Linear` becomes about √3 times shorter (without
+# the bias). Glorot and Bengio proposed weights √3 times as large, known as "Xavier"
+# ([2010](https://proceedings.mlr.press/v9/glorot10a.html)): a square matrix of them keeps the length. `nn.Transformer`
+# begins nearly so.
 #
-# In a layer, a word passes two such matrices, W_v and W_o. **On paper:** by which factor do 24 plain layers change a
-# word or a gradient, with PyTorch's weights and with Xavier's? **Predict:** and with skips?
+# In each layer a word passes two such matrices, W_v and W_o. **On paper:** by which factor do 24 plain layers change a
+# word or a gradient, with PyTorch's weights and with Xavier's? **Predict:** with skips, does it shrink, stay or grow?
 
 # %%
 def quiet_layer():
@@ -199,7 +199,7 @@ def arriving(wire, new_layer, mask=None):
 
 
 # %% [markdown]
-# Two wirings and two starts make four curves. The fifth is a control: the plain stack again, and each word sees only
+# Two wirings and two starts make four curves. The fifth is a control: the plain stack, where each word sees only
 # itself.
 
 # %%
@@ -233,13 +233,13 @@ print(f"on paper, plain, PyTorch: {(1 / 3) ** 24:.0e}")
 {name: f"{lengths.median():.0e}" for name, lengths in last.items()}
 
 # %% [markdown]
-# The plain gradient fades by 1/3 per layer, (1/√3)², and attention has no part in it: the control fades alike. That is
-# a vanishing gradient (lesson 04). With weights that keep the length it does not fade. A plain stack needs a scale that
-# is just right.
+# With PyTorch's weights the plain gradient shrinks to 1/3 in each layer, (1/√3)². Mixing has no part in it: the control
+# fades alike. That is a vanishing gradient (lesson 04). With weights that keep the length it does not fade. A plain
+# stack needs a scale that is just right.
 #
-# With a skip, the slope of one layer is 1 plus that of f. Where f is small, a product of such factors stays near 1.
-# Where f is as large as x, it grows with every layer: an **exploding gradient**. So a skip protects from layers that
-# are too quiet, and not from layers that are too loud.
+# With a skip, the slope of one layer is 1 plus that of f. Where f is small, the product of all these factors stays near
+# 1. Where f is as large as x, the product grows with every layer: an **exploding gradient**. So a skip protects from
+# layers that are too quiet, not from loud ones.
 
 # %% [markdown] name="residual-position"
 # ## A claim to test: "residuals carry position"
@@ -248,9 +248,9 @@ print(f"on paper, plain, PyTorch: {(1 / 3) ** 24:.0e}")
 # place adds a random vector of its own (lesson 09 finds better ones). Now only the place tells the five apart.
 #
 # We measure two things after six random layers: the likeness of the positions, and whether a **reader** finds the
-# place. Our reader is a linear map from an output to its place, fitted by least squares on 1,000 such sentences, each
-# with a word of its own, and tested on 1,000 others. Chance is 0.2. **Predict** both: plain, with skips, and plain
-# where each word sees only itself.
+# place. Our reader is a linear map from an output to its place. It is fitted by least squares on 1,000 such sentences,
+# each made of another random word, and tested on 1,000 more. Chance is 0.2. **Predict** both: plain, with skips, and
+# plain where each word sees only itself.
 
 # %%
 def positions(wire, new_layer, mask, seed):
@@ -288,9 +288,9 @@ assert skips_keep_positions_apart
 assert after_loud_layers_alike_but_found
 
 # %% [markdown]
-# So a skip does carry position. How alike the words become depends on the scale of the weights. At both scales the
-# reader finds the places with skips, and does no better than chance without, although with Xavier's weights the
-# gradient arrives. Where nothing is mixed it finds them without skips, too: what loses the place is the mixing.
+# So a skip does carry position. At both scales the reader finds the places with skips, even where the words are nearly
+# alike. Without skips it is no better than chance, even with Xavier's weights, whose gradient arrives. Where nothing is
+# mixed it needs no skips: what loses the place is the mixing.
 #
 # But does it carry *position*? **Predict:** the same word five times, no place added. What do the skips do?
 
@@ -303,13 +303,13 @@ round(likeness(nameless), 4)
 
 # %% [markdown]
 # **Verdict: true, and less special than it sounds.** A skip carries whatever came in. What never came in, it cannot
-# carry. So something has to say where a word stands, once, at the bottom (lesson 09).
+# carry.
 
 # %% [markdown] name="depth-sweep"
 # ## What training makes of it
 #
-# Random stacks are only the start of training. Perhaps training repairs them? We need a task with no word order in
-# it, since attention cannot see any. Here is one: *does my word stand twice in this sentence?*
+# Random stacks are only the start of training. Perhaps training repairs them? We need a task in which the order of the
+# words does not matter. Here is one: *does my word stand twice in this sentence?*
 
 # %%
 vocabulary = "Jane visits Africa in September Paris loves sleeps".split()
@@ -334,8 +334,8 @@ assert most_words_have_no_twin
 round(never, 2)
 
 # %% [markdown]
-# To answer, a word has to look at the others **and** still know itself. In a hundred steps of training one layer does
-# not get there. Do more layers?
+# To answer, a word has to look at the others **and** still know itself. Does one layer learn that in a hundred steps of
+# training? Do more layers?
 
 # %%
 class Layer(nn.Module):
@@ -435,13 +435,13 @@ print("the worst of the six:", *worst[1:], "layers")
 
 # %% [markdown]
 # Eight plain layers could do nearly all that one can: seven need only pass the words on. Training does not find that.
-# With a skip, passing on is what a layer does when it says nothing. He and colleagues started from the same puzzle with
-# images: a deeper plain network had a larger error on the very images it was trained on. They held it unlikely that
-# vanishing gradients were the cause (section 4.1).
+# With a skip, a layer passes the words on by adding nothing. He and colleagues saw the same with images: a deeper plain
+# network had a larger error on the very images it was trained on. They did not think that vanishing gradients were the
+# cause (section 4.1).
 #
 # Is it the depth, or the scale of the first weights? We trained eight layers at five scales and three learning rates,
-# and stored the results in a small file, which names the command that makes it. Scale 1 is PyTorch's, √3 is Xavier's.
-# For each scale you see the best of the three rates. **Predict:** where do plain layers learn, and where do layers with
+# and stored the results in a file, which names the command that makes it. Scale 1 is PyTorch's, √3 is Xavier's. For
+# each scale you see the best of the three rates. **Predict:** where do plain layers learn, and where do layers with
 # skips?
 
 # %%
@@ -480,9 +480,9 @@ assert in_1000_steps_they_learn_more
 assert the_stored_runs_come_out_again
 
 # %% [markdown]
-# **Both.** Plain layers need a scale that is just right, and even there these learn little. Skips make the scale
-# matter less, on one side: with weights four times smaller they still learn. With larger ones they learn slowly: at √3
-# a thousand steps bring them to 0.84, 0.84 and 0.98.
+# **Both.** Plain layers need a scale that is just right, and even there these learn little. Layers with skips still
+# learn with weights four times smaller. With larger ones they learn slowly: at √3, a thousand steps bring the three
+# seeds to 0.84, 0.84 and 0.98 (stored, too).
 
 # %% [markdown]
 # ## What broke now: the sum grows
@@ -506,8 +506,8 @@ assert the_variance_doubles
 #
 # Large numbers make sharp softmaxes, and sharp softmaxes have no slope (lesson 04). What bounds the sum?
 #
-# A standard step of statistics does: take off the mean, divide by the standard deviation. Each word does this with its
-# own numbers. **One word by hand.** Jane is (1, 1, 5, 5).
+# A standard step of statistics: subtract the mean, divide by the standard deviation. Each word does this with its own
+# numbers. **One word by hand.** Jane is (1, 1, 5, 5).
 #
 # 1. μ, the mean: 3
 # 2. the deviations: −2, −2, 2, 2
@@ -531,13 +531,13 @@ assert by_hand_it_is_minus_and_plus_one
 mean.item(), sigma.item(), ((jane - mean) / sigma).tolist()
 
 # %% [markdown]
-# Must every word then have spread 1 for ever? No: two learned vectors have the last word, a **gain** g and an
-# **bias** b, one number per feature (γ and β in other books; `gamma` and `beta` here):
+# Must every word then have spread 1 for ever? No: two learned vectors come last, a **gain** g and a **bias** b, one
+# number per feature (γ and β in other books; `gamma` and `beta` here):
 #
 # **LN(x) = (x − μ) / √(σ² + ε) · g + b**
 #
-# This is layer norm, by Ba, Kiros and Hinton ([arXiv:1607.06450](https://arxiv.org/abs/1607.06450)).
-# The small ε is for words such as *in*. **Before you go on:** what would *in*, (2, 2, 2, 2), give without it?
+# This is layer norm, by Ba, Kiros and Hinton ([arXiv:1607.06450](https://arxiv.org/abs/1607.06450)). The small ε
+# (0.00001) is for words such as *in*. **Before you go on:** what would *in*, (2, 2, 2, 2), give without it?
 
 # %% [markdown]
 # ### Exercise 1: `layer_norm`
@@ -590,8 +590,8 @@ assert africa_and_september_are_one
 {word: [round(v, 2) for v in norm(sentence[i], one, zero).tolist()] for i, word in ((2, "Africa"), (4, "September"))}
 
 # %% [markdown]
-# Africa, (3, 3, 7, 3), and September, (0, 0, 8, 0), have one feature above the others. Africa is the quieter one, and
-# stands higher. Layer norm forgets the scale of a word, and its level. It keeps the pattern.
+# Africa, (3, 3, 7, 3), and September, (0, 0, 8, 0), both have the third feature above the others. The step is 4 in one
+# and 8 in the other, and it starts from 3 and from 0. After the norm they are equal.
 #
 # **Predict:** what becomes of 10 · Jane + 3? And which gain and bias would turn Jane back into (1, 1, 5, 5)?
 
@@ -603,14 +603,14 @@ assert gain_and_bias_can_undo_it
 print("with gain 2 and bias 3:", [round(v, 3) for v in norm(jane, 2 * one, 3 * one).tolist()])
 
 # %% [markdown]
-# Gain σ and bias μ undo it, for Jane. But the same gain and bias serve all words: they set how much each *feature*
-# counts, not how large each word is.
+# Layer norm forgets the scale of a word, and its level. It keeps the pattern. Gain σ and bias μ undo the norm, for
+# Jane. But the same gain and bias serve all words: they set how much each *feature* counts, not how large each word is.
 
 # %% [markdown] name="row-wise"
 # ## How many means?
 #
-# **Predict:** what does Jane get alone, and what in a sentence of five in reverse order? And how many numbers are there
-# to learn?
+# **Predict:** does Jane's result change when she stands alone, or when the five words come in reverse order? And how
+# many numbers are there to learn?
 
 # %%
 gain, bias = torch.tensor([1.0, 2, 1, 0.5]), torch.tensor([0.0, 0, 1, 0])
@@ -623,14 +623,14 @@ assert rows_follow_their_words
 print("Jane alone:", [round(v, 2) for v in alone[0].tolist()], "  numbers to learn:", len(gain) + len(bias))
 
 # %% [markdown]
-# For (B, T, D) your function took B · T means: each word uses its own. But all share the same gain and bias, eight
-# numbers for sentences of any length. The same weights, **row by row**: remember this pattern, it comes back.
+# For (B, T, D) your function took B · T means: each word uses its own. But all share the same gain and bias, here eight
+# numbers, for sentences of any length. The same weights, **row by row**: feed-forward below works like that, too.
 
 # %% [markdown] name="batch-norm"
 # ## A claim to test: "Add & Norm is like batch norm"
 #
-# Batch norm is older (Ioffe and Szegedy, [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)). It, too,
-# takes off a mean and divides by a standard deviation. Only the **axis** differs:
+# Batch norm is older (Ioffe and Szegedy, [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)). It, too, subtracts a
+# mean and divides by a standard deviation. Only the **axis** differs:
 #
 # | x (B, T, D) | layer norm | batch norm |
 # |---|---|---|
@@ -662,8 +662,8 @@ assert the_other_is_torch_s_batch_norm
 {name: [round(v, 1) for v in normalised(batch, axes)[0, 0].tolist()] for name, axes in axes_of.items()}  # Jane
 
 # %% [markdown]
-# **The neighbour test.** Sentence 0 is Jane's, sentence 1 is Ann's. Nobody touches Jane's. We multiply Ann's by ten.
-# **Predict** for both norms: what happens to Jane's sentence?
+# **The neighbour test.** Sentence 0 is Jane's, sentence 1 is Ann's. We leave Jane's as it is, and multiply Ann's by
+# ten. **Predict** for both norms: what happens to Jane's sentence?
 
 # %%
 louder_ann = torch.stack([sentence, 10 * ann])
@@ -691,9 +691,9 @@ assert batch_norm_does
 # %% [markdown] name="batch-norm-drawbacks"
 # ## Three prices of batch norm
 #
-# **1. Training and test behave differently.** At test time there may be no batch, so batch norm keeps *running
-# averages* of what it saw in training, and uses those. **Predict:** is one and the same input treated alike in train
-# and eval mode?
+# **1. Training and test.** At test time there may be no batch. So batch norm keeps *running averages* of the means and
+# variances that it saw in training, and uses those. **Predict** for both norms: does the same input give the same
+# result in train and eval mode?
 
 # %%
 flat = batch.flatten(0, 1)  # (10, 4), ten words
@@ -706,12 +706,11 @@ assert the_average_moved_by_a_tenth
 {name: [kept for kept, _ in m.named_buffers()] for name, m in modules.items()}  # kept besides weights
 
 # %% [markdown]
-# After one batch, the running mean has gone a tenth of the way. Until it arrives, train and test disagree. Even then
-# every training batch has a mean of its own.
+# Only batch norm gives two results. After one batch, its running mean has gone a tenth of the way to the batch's mean.
+# Even after many, each training batch has a mean of its own.
 #
 # **2. Small batches.** The statistics are estimated from the batch. Put Jane into many batches, among random other
-# words, and see how far her result wobbles. **Predict:** what happens in a batch of one, as when words come one by one
-# (*online*)?
+# words, and see how far her result wobbles. **Predict:** how many times as large must a batch be to halve the wobble?
 
 # %%
 generator = torch.Generator().manual_seed(5)
@@ -744,7 +743,8 @@ assert layer_norm_never_wobbles
 assert four_times_the_words_halve_it
 
 # %% [markdown]
-# Four times as many words halve the wobble. At the other end, a batch of one:
+# Four times as many words halve the wobble. **Predict:** what can a batch of one give, as when words come one by one
+# (*online*)?
 
 # %%
 try:
@@ -756,9 +756,11 @@ except ValueError as error:
 assert a_batch_of_one_fails
 
 # %% [markdown]
-# **3. Sentences of many lengths.** In a recurrent network batch norm needs statistics of its own for *every time step*
-# (Ba and colleagues, section 3.1, give that as a reason for layer norm). Four sentences have 5, 4, 2 and 2 words: how
-# many words stand at place 5? **Predict** what batch norm makes of that place, and of place 6.
+# PyTorch refuses.
+#
+# **3. Sentences of many lengths.** In a recurrent network batch norm keeps a mean and a variance for
+# *every time step* (a reason for layer norm: Ba and colleagues, section 3.1). Four sentences have 5, 4, 2 and 2 words:
+# how many words stand at place 5? **Predict** what batch norm makes of that place, and of place 6.
 
 # %%
 four = torch.randn(4, 5, 4, generator=generator)  # (B, T, D)
@@ -770,12 +772,12 @@ assert a_lone_word_becomes_nothing
 [len(here) for here in at_place], by_time_step[4][0].tolist()
 
 # %% [markdown]
-# A lone word is its own mean, and all that is left is zero. For a sixth place the table has no entry. Layer norm has no
-# such table: one word is enough for it.
+# A lone word is its own mean, and all that is left is zero. For place 6 there is no mean at all. Layer norm needs only
+# the one word.
 #
 # In short, layer norm does the same thing in training and in test, in any batch, at any place. A decoder that writes
-# one word at a time (lesson 11) needs just that. The prices are right as mechanics. No cell here shows that they cost a
-# training anything.
+# one word at a time (lesson 11) needs just that. These cells show how batch norm works; none shows that it makes a
+# training worse.
 
 # %% [markdown] name="a-word-alone"
 # ## What is still missing: a word by itself
@@ -808,8 +810,8 @@ for side in (left_side, right_side):
 # look*. Nothing decides *what to make of it*.
 #
 # So each word gets a small network: out to a hidden layer, a switch, and back. The field calls such a switch an
-# **activation function**: a non-linear function that is applied to each number by itself. Here it is the simplest there
-# is, max(0, h), which lets a positive number through and stops a negative one. It is called **ReLU**.
+# **activation function**: a non-linear function that is applied to each number by itself. Here it is max(0, h), called
+# **ReLU**: a positive number passes, a negative one becomes 0.
 #
 # **FFN(x) = max(0, x W₁ + b₁) W₂ + b₂**
 #
@@ -880,7 +882,7 @@ FFN = check(FeedForward).verified
 # %% [markdown]
 # `FFN` is your own class from here on. If yours loops over the words, it is right, and some cells below take minutes.
 #
-# Put the test of one word to it. **Predict:** equal, or not?
+# Does it pass the test that attention passed?
 
 # %%
 torch.manual_seed(6)
@@ -915,10 +917,9 @@ assert in_attention_everybody_notices
 {"feed-forward": who_notices(think), "attention": who_notices(asks_itself(six[0]))}
 
 # %% [markdown]
-# One network, the same weights at every place, and each word alone in it: the paper calls it **position-wise**, and
-# also puts it as two convolutions with windows of one word. So the two halves of a Transformer layer share the work
-# neatly: attention moves things between words and makes nothing new of one; feed-forward makes something new of each
-# word and moves nothing.
+# One network, the same weights at every place, and each word alone in it: the paper calls it **position-wise**. So the
+# two halves of a Transformer layer share the work: attention moves things between words; feed-forward makes something
+# new of each word, and moves nothing.
 
 # %% [markdown] name="expand"
 # ## Why so wide?
@@ -964,10 +965,10 @@ assert four_times_as_wide_mends_most
 {times: round(e[1], 2) for times, e in zip(times_wider, errors, strict=True)}
 
 # %% [markdown]
-# Every hidden number is one switch. The V above, |x|, takes two of them, and no finite number makes an exact square. A
-# product is a difference of two squares, xy = ((x + y)² − (x − y)²) / 4, so it needs more. But is the bend at four a
-# matter of counting? We stored a longer training, with a rate that falls to nothing: 300 steps and 3,000, for products
-# and for |x|. **Predict:** does the gain slow beyond four again? And is twice the width enough for |x|?
+# Every hidden number is one switch. A V such as |x| takes two of them, and no finite number makes an exact square. A
+# product is a difference of two squares, xy = ((x + y)² − (x − y)²) / 4, so it needs more. But why does the curve
+# flatten at four? We stored trainings of 300 and of 3,000 steps, with a rate that falls to zero, for products and for
+# |x|. **Predict:** does the gain slow beyond four again in 3,000 steps? And is twice the width enough for |x|?
 
 # %%
 longer = {}
@@ -1006,9 +1007,9 @@ assert feed_forward_has_two_thirds
 # %% [markdown] name="add-and-norm"
 # ## Add & norm
 #
-# Now to join the wires. In 2017, each sublayer, whichever it is, is wrapped alike: **add** what it says to x, then
-# **norm** the sum. With the norm last, the sum cannot grow from block to block. This stands thirty times in the whole
-# machine: six encoder layers with two sublayers each, six decoder layers with three.
+# Now we join the wires. Attention and feed-forward are called **sublayers**, and the paper wraps each alike: **add**
+# what it says to x, then **norm** the sum. With the norm last, the sum cannot grow from block to block. The whole
+# machine does this thirty times: six encoder layers with two sublayers each, six decoder layers with three.
 
 # %% [markdown]
 # ### Exercise 3: `SublayerConnection`
@@ -1040,8 +1041,8 @@ from course_lib.layers import SublayerConnection
 AddNorm = check(SublayerConnection).verified
 
 # %% [markdown]
-# A block of the encoder, then: look around, and think about it. Each half is wrapped in a wire of its own, with its own
-# gain and bias. Everything keeps the shape, so blocks can be stacked.
+# Now a block of the encoder: attention, then feed-forward. Each is wrapped in a wire of its own, with its own gain and
+# bias. Everything keeps the shape, so blocks can be stacked.
 #
 # | part | attention | feed-forward | skip connection | layer norm |
 # |---|---|---|---|---|
@@ -1065,7 +1066,7 @@ class Block(nn.Module):
 
 # %% [markdown]
 # Twelve of them, untrained, and Jane's sentence ten times too large. **Predict:** are the words still apart at the end?
-# And the 24 layers with Xavier's weights, whose gradient grew so much with skips alone: **predict** it with the norm.
+# With skips alone, the gradient grew very large in 24 layers with Xavier's weights. **Predict** it with the norm.
 
 # %%
 torch.manual_seed(7)
@@ -1191,16 +1192,16 @@ assert no_larger_gradient_near_the_output
 
 # %% [markdown]
 # At a rate of 0.003 ten post-norm blocks learn nothing, unless the first steps are small. At 0.001 they learn without a
-# warm-up, as well as pre-norm. So post-norm bears only smaller first steps; a warm-up lets you use the larger rate
-# later. In our small stack we do not see the large gradients near the output. The 2017 paper warms up for 4,000 steps
-# (section 5.3) and does not say why.
+# warm-up, as well as pre-norm. So post-norm needs small first steps; a warm-up lets you use the larger rate later. In
+# our small stack we do not see the large gradients near the output. The 2017 paper warms up for 4,000 steps (section
+# 5.3) and does not say why.
 #
-# With PyTorch's small weights, ten blocks that only add learn at 0.003 without any of this: here it is the norm after
-# each sum that makes the deep stack break. A norm pays where weights or inputs are too large, as you see next. This
-# course stays with the paper's post-norm. Where a later lesson takes pre-norm, it says so.
+# With PyTorch's small weights, ten blocks that only add learn at 0.003 without any norm: here it is the norm after each
+# sum that makes the deep stack fail. So when does a norm help? This course stays with the paper's post-norm. Where a
+# later lesson takes pre-norm, it says so.
 #
-# Eight layers with skips learned little with Xavier's weights. **Predict:** does the norm mend that? Does a smaller W_o
-# at the start, divided by 4? (The same layers, without feed-forward, each at its best learning rate again.)
+# Eight layers with skips learned little with Xavier's weights. **Predict:** does the norm mend that? Does it help to
+# divide W_o by 4 at the start, with no norm? (Again stored: attention only, each at its best learning rate.)
 
 # %%
 by_scale |= {wire: at_the_best_rate(wire) for wire in ("post-norm", "pre-norm", "skip, W_o / 4")}
@@ -1222,17 +1223,17 @@ assert small_weights_need_no_norm
 {wire: [round(right, 2) for right in seeds] for wire, seeds in xavier.items()}
 
 # %% [markdown]
-# Partly. With pre-norm, Xavier's weights cost little. With post-norm they still cost much in a hundred steps. A smaller
-# W_o at the start mends it as well, without a norm; at scale 3 the norms do better. Where the weights begin small, the
-# norm brings nothing here.
+# Partly. With pre-norm, Xavier's weights do little harm; with post-norm they still do much in a hundred steps. A
+# smaller W_o does best there, without a norm; at scale 3 the norms do better. Where the weights begin small, a norm
+# does not help here.
 
 # %% [markdown]
 # ### Does the norm speed up learning?
 #
-# So it is said, and Ba and colleagues found it in recurrent networks. Take two blocks. The paper multiplies its
-# embeddings by √d_model (section 3.4). That suits embeddings that begin at 1/√d_model; PyTorch's begin at size 1
-# (lesson 09). We take these as they are, and then √32 times as large, as if the formula had been copied alone.
-# **Predict** both for add & norm, for just add, and for just add above a single norm, right over the embeddings.
+# Ba and colleagues found so in recurrent networks. Take two blocks. The paper multiplies its embeddings by √d_model
+# (section 3.4). That suits numbers of about 1/√d_model; PyTorch's embeddings begin with numbers of about 1 (lesson 09),
+# so copying the formula makes them too large. We try both: as they are, and times √32. **Predict** the right answers
+# for add & norm, for just add, and for just add with a single norm, right above the embeddings.
 
 # %%
 def one_norm():
@@ -1253,15 +1254,15 @@ assert one_norm_does_best
 {name: [[round(right, 2) for right in seeds] for seeds in results] for name, results in large.items()}
 
 # %% [markdown]
-# **Verdict: it depends on what comes in.** Where all sizes happen to be right, two small blocks learn as fast without.
-# Where the words are too large, one norm right above the embeddings repairs it completely, better than a norm after
-# every sum. In a post-norm stack the large words pass one attention before they meet a norm.
+# **Verdict: it depends on what comes in.** Where all sizes happen to be right, two small blocks learn as well without a
+# norm. Where the words are too large, one norm right above the embeddings repairs it completely, better than a norm
+# after every sum. In a post-norm stack the large words pass one attention before they meet a norm.
 
 # %% [markdown] name="missing-piece"
 # ## Which piece is missing?
 #
 # Here is the machine of lesson 00 again. You have built attention, masks, norms, skips and feed-forward. Two boxes have
-# lost their name. **Guess** before you look for help.
+# lost their name. **Guess** it.
 
 # %%
 from course_lib.display.drawings import draw_transformer
@@ -1301,12 +1302,13 @@ print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
 #   the gradient fades depends on the scale of the weights, with attention or without.
 # - A skip connection, x + f(x), lets through whatever came in, position included, and learns at every small scale that
 #   we tried. Alone it does not bound the sum: with larger weights numbers and gradients grow, and training is slow.
-# - Layer norm brings each word back to mean 0 and spread 1; gain and bias are learned. After the sum it bounds it.
+# - Layer norm brings each word back to mean 0 and spread 1; gain and bias are learned. After the sum, it bounds
+#   the sum.
 # - Batch norm takes its mean over other sentences. It needs running averages, large batches and, in a recurrent
-#   network, one table per time step.
+#   network, a mean and a variance per time step.
 # - Feed-forward, max(0, x W₁ + b₁) W₂ + b₂: ReLU is the bend that attention lacks. The same network at each place, each
 #   word alone. Wider hidden layers learn more, and four times is a choice.
-# - Post-norm, norm(x + f(x)), is the paper's. It bore only smaller first steps than pre-norm, x + f(norm(x)). At small
+# - Post-norm, norm(x + f(x)), is the paper's. It needed smaller first steps than pre-norm, x + f(norm(x)). At small
 #   first weights our deep stack needed no norm at all.
 # - The block still does not know the order of the words.
 #
