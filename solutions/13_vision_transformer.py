@@ -79,8 +79,8 @@ assert that_fills_ten_gigabytes
 round(gigabytes, 1)
 
 # %% [markdown]
-# Ten gigabytes for the scores of one head, for one picture. Cutting the side by 16 cuts the cost by 16⁴. This is what
-# the title of the paper says: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
+# Ten gigabytes for the scores of one head, for one picture. With patches of 16 × 16 there are 16² times fewer tokens,
+# so 16⁴ times fewer scores. Hence the title of the paper: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
 # 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
 #
 # A colour picture has three numbers for each pixel: red, green, blue. These are its **channels**, C of them. A patch
@@ -129,8 +129,8 @@ tuple(rows.shape), rows[0].int().tolist()
 
 # %% [markdown]
 # Now a real picture. scikit-learn brings 1,797 digits that people wrote by hand, eight by eight pixels each, with
-# brightness from 0 to 16. We take one and follow it through the lesson. **Predict:** what does a model see when it gets
-# its sixteen patches in a row?
+# brightness from 0 to 16. We take one and follow it through the lesson. The model gets its sixteen patches one after
+# the other. **Predict:** would you still see a seven in them?
 
 # %%
 from sklearn.datasets import load_digits
@@ -164,12 +164,13 @@ plots.show(figure, "A handwritten seven of eight by eight pixels, and beside it 
 # %% [markdown] name="projection"
 # ## From patches to tokens
 #
-# Words become vectors by looking them up in a table. Patches are no words: there are far too many different ones. But a
-# patch *is* a row of numbers already, so one matrix makes a token of it: a **linear projection** to d_model numbers.
+# Words become vectors by looking them up in a table. For patches there is no table: there are far too many different
+# ones. But a patch *is* a row of numbers already, and one matrix makes a token of it: a **linear projection** to
+# d_model numbers.
 #
 # You will read that ViTs use a *convolution* there, `nn.Conv2d(C, d_model, kernel_size=p, stride=p)`. A convolution
 # moves a small window of weights over the picture and takes a weighted sum at each stop. With a **stride** of p it
-# moves on by its own width. **Predict:** is that the same, nearly the same, or something else?
+# moves on by its own width. **Predict:** with the same weights, does it give the same tokens?
 
 # %%
 torch.manual_seed(0)
@@ -187,19 +188,19 @@ assert a_strided_convolution_is_the_same_map
 tuple(by_matrix.shape), a_strided_convolution_is_the_same_map
 
 # %% [markdown]
-# The same, number by number. Each of the d_model rows of the matrix is a small picture of C · p · p weights, a
-# **template**. A token says how much of each template is in the patch. We shall look at learned templates below.
+# It does, number by number. Each of the d_model rows of the matrix is a small picture of C · p · p weights, a
+# **template**. A token says how much of each template is in the patch.
 #
 # ## Two things are missing
 #
 # Attention does not know **where** a patch was (lesson 09). So each place gets a vector that is added to its token. In
-# lesson 09 these were sinusoids; here they are *learned*, one row for each place: pictures all have one size, so nobody
-# needs rows beyond.
+# lesson 09 these were sinusoids; here they are *learned*, one row for each place. All pictures have one size, so no
+# more rows are needed.
 #
 # And **who answers?** The encoder gives one vector for each patch, and we want one for the whole picture. Lesson 10
-# pooled over all words. ViT has another way, which its authors took from BERT: one token more, in front, that belongs
-# to no patch. It begins as the same learned vector for every picture, and looks around in every layer like the others.
-# It is called the **class token**.
+# took the maximum over all words. ViT has another way, taken from BERT, an encoder for texts: one more token in front,
+# the **class token**, which belongs to no patch. It begins as the same learned vector for every picture, and looks
+# around in every layer like the others.
 #
 # | part | sentence (lesson 10) | picture |
 # |---|---|---|
@@ -293,8 +294,8 @@ SIZES = dict(image_size=8, patch_size=2, in_channels=1, num_classes=10, d_model=
 
 # %% [markdown]
 # A fresh model begins at random. Matrices get Xavier's rule from lesson 08, which keeps numbers at one size from layer
-# to layer. The positions keep what their constructor gives them: random rows of about 0.2, so that places differ from
-# the first step on.
+# to layer. The positions keep what their constructor gives them: random numbers of about 0.2, so that places differ
+# from the first step on.
 
 # %%
 def new_model(seed, kind=Model):
@@ -316,9 +317,9 @@ parts
 # %% [markdown] name="train-small"
 # ## Real digits
 #
-# A random quarter of the pictures is put aside as the **test**. Of the rest, the last 300 are the **validation** part:
-# whoever has a choice to make, makes it there. Brightness is brought to mean 0 and standard deviation 1, with the
-# numbers of the training part alone. **Predict:** why not with those of all pictures?
+# A random quarter of the pictures is put aside as the **test**. Of the rest, the last 300 are the **validation** part,
+# for every choice we make. Brightness is brought to mean 0 and standard deviation 1; the mean and the deviation are
+# those of the other three quarters. **Predict:** why not those of all pictures?
 
 # %%
 order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
@@ -329,9 +330,10 @@ training, test = (images[seen], labels[seen]), (images[held_out], labels[held_ou
 len(training[1]), len(test[1])
 
 # %% [markdown]
-# Three rivals first, classics that know nothing of tokens. Each gets 64 numbers in a row. *Logistic regression* is one
-# matrix. *Nearest neighbours* looks up the most similar training pictures. A *support vector machine* (SVM) compares
-# with the training pictures, too, and learns which of them count. Settings are chosen on the validation part.
+# The test stands for pictures that nobody has seen yet, so their brightness may not be used. First, three classic
+# rivals. Each gets the 64 pixels in a row. *Logistic regression* is one matrix. *Nearest neighbours* looks up the most
+# similar training pictures. A *support vector machine* (SVM) compares with the training pictures, too, and learns which
+# of them count.
 
 # %%
 from sklearn.linear_model import LogisticRegression
@@ -345,8 +347,8 @@ families = {"logistic regression": [LogisticRegression(C=c, solver="newton-chole
 {name: len(choices) for name, choices in families.items()}
 
 # %% [markdown]
-# Each setting learns from the first part of the training pictures and is asked about the validation part. The best one
-# learns once more, from both parts, and then takes the test. **Predict:** which of the three comes out last?
+# Each setting (of `C`, the number of neighbours, or `gamma`) is tried on the validation part, after learning from the
+# rest. The best one learns once more, from both, and takes the test. **Predict:** which of the three comes out last?
 
 # %%
 accuracies = {}
@@ -356,17 +358,17 @@ for name, choices in families.items():
 {name: round(accuracy, 2) for name, accuracy in accuracies.items()}
 
 # %% [markdown]
-# Hard to beat. A ViT has to learn all it knows of digits from 1,347 pictures. We help it, and not its rivals, with
-# **augmentation**: in every epoch each picture is shifted by up to a third of a pixel, turned by up to 6 degrees, and
-# stretched by up to 5 percent. A seven stays a seven. That is knowledge about pictures, brought in by the data.
+# Hard to beat. We help the ViT, and not its rivals, with **augmentation**: in every epoch each picture is shifted by up
+# to a third of a pixel, turned by up to 6 degrees, and stretched by up to 5 percent. A seven stays a seven. That is
+# knowledge about pictures, brought in by the data.
 
 # %% tags=["given"]
 from course_lib.experiments.digits import moved
 
 # %% [markdown]
-# For each picture the first lines make a small map: where does each new pixel come from? `grid_sample` then looks up
-# those places in the old picture, and mixes the four nearest pixels where a place lies between them. Batches are drawn
-# from pictures that are moved anew in every epoch, so that the model never sees the same one twice.
+# The first lines work out where each new pixel comes from. `grid_sample` looks up those places in the old picture, and
+# mixes the four nearest pixels where a place lies between them. Pictures are moved anew in every epoch, so the model
+# never sees the same one twice.
 
 # %%
 def batches(images, labels, epochs, augment=True, size=32):
@@ -389,9 +391,9 @@ plots.show(figure, "The seven as it is, and eight copies that are shifted, turne
 
 # %% [markdown]
 # The recipe: AdamW with a learning rate that rises to 0.002 and falls back, batches of 32, 45 epochs. It was found on
-# validation pictures. Training takes half a minute. (If your code has loops and it takes too long, write `from
-# course_lib.vision import ViT as Model` in the cell after exercise 3, and run on from there, just for the trainings of
-# this lesson.)
+# validation pictures. Training takes half a minute. (If your code has loops and it takes too long, write
+# `from course_lib.vision import ViT as Model` in the cell after exercise 3, and run on from there, just for the
+# trainings of this lesson.)
 
 # %%
 def train(model, data, epochs, **options):
@@ -421,8 +423,9 @@ assert your_vit_reads_96_of_100_unseen_digits
 len(test[1]), your_vit_reads_96_of_100_unseen_digits
 
 # %% [markdown]
-# One test of 450 pictures is not much: one picture is 0.2 percent. So the four were trained three times, with other
-# splits and first weights. The results are stored; the first of the three is the one from above.
+# One test of 450 pictures is not much: one picture is 0.2 percent. So the ViT and its three rivals were trained three
+# times, each time with another split and other first weights. The results are stored; the first time is the one from
+# above.
 
 # %%
 from course_lib.experiments.stored import stored
@@ -457,9 +460,9 @@ assert the_vit_beats_one_matrix_each_time
 more_right
 
 # %% [markdown]
-# So many pictures more does the SVM have right, of 450: one or two each time, which is too few to tell the two apart.
-# But it needs no augmentation, and a fraction of a second. And the ViT without augmentation? Here are stored trainings
-# of 20 epochs, three with it and three without.
+# Of 450 pictures the SVM has one or two more right each time: too few to tell the two apart. But it needs no
+# augmentation, and a fraction of a second. And the ViT without augmentation? Here are stored trainings of 20 epochs,
+# three of each kind. They are named by what was left *out*: nothing, or augmentation.
 
 # %%
 taken = {}
@@ -470,20 +473,17 @@ assert augmentation_helps_on_average
 {what: [round(right, 3) for right in taken[what]] for what in ("nothing", "augmentation")}
 
 # %% [markdown]
-# It is a little worse, so augmentation was an advantage that the rivals did not have.
+# Without augmentation the ViT is a little worse: it had an advantage over its rivals.
 #
 # All digits are centred and of one size, so two pictures of one digit often agree pixel by pixel. That may be why
-# comparing does so well here; no run above has tested it. And all pictures come from 13 people (`print(digits.DESCR)`).
-# Our random split mixes them, so the test does not ask about new writers. What happens when pictures are many, the
-# paper tells: trained on 1.3 million photos ViT stays behind a good convolutional network, and with 300 million it
-# overtakes (section 4.3).
+# rivals that compare pictures do so well; no run above has tested it. And the pictures come from 13 people
+# (`print(digits.DESCR)`). Our random split mixes them, so the test does not ask about new writers.
 
 # %% [markdown] name="templates"
 # ## What has it learned?
 #
 # First the projection. Each of its 96 rows is a template of two by two pixels. Here are the sixteen with the largest
-# numbers, once as they were before training and once as they are now. **Predict:** can you tell which row of pictures
-# is which?
+# numbers, as they were before training and as they are now. **Predict:** what has changed in them?
 
 # %%
 before, after = (m.embed.proj.weight.detach() for m in (new_model(0), model))  # (d_model, p*p) = (96, 4)
@@ -499,10 +499,10 @@ plots.show(figure, "Sixteen templates of two by two pixels, before training and 
 
 # %% [markdown]
 # Most are stronger, and a few have turned. (We chose these sixteen by their size at the end; the cell below asks all
-# 96.) But edges in all directions were there from the start: a patch has four numbers, so four templates can tell all
-# there is to tell, and 96 random ones do. Templates begin to speak where patches are large; you will see some below.
-# What a token is, stays the same: a sum over pixels, each times its number in the template. By hand, for the patch of
-# the seven with the most ink:
+# 96.) But edges in all directions were there from the start: a patch has four numbers, so four templates can say all
+# about it, and 96 random ones do. Larger patches have templates with more to see. Each number of a token is a sum over
+# pixels, each times its weight in one template, plus a bias. By hand, for template 0 and the patch of the seven with
+# the most ink:
 
 # %%
 with torch.no_grad():
@@ -519,10 +519,10 @@ assert most_have_grown
 # ## Does it know the grid?
 #
 # Nobody told the model that patch 6 lies below patch 2. All it has is 16 rows of numbers that began at random. The
-# paper shows (figure 7) that after training on millions of photos, rows of neighbours point in similar directions: the
-# grid has been *found*. **Predict:** with 1,347 digits?
+# paper (figure 7) shows it for millions of photos: after training, the rows of neighbours point in similar directions.
+# The grid has been *found*. **Predict:** is it found with 1,347 digits, too?
 #
-# We take the cosine of each row with each other one, after subtracting the mean row.
+# We take the cosine of each row with each other one, after subtracting the mean row, the part that all share.
 
 # %%
 def likeness(rows):
@@ -534,7 +534,7 @@ def likeness(rows):
 likeness(torch.tensor([[1.0, 0], [0, 1], [1, 0]])).round()  # rows 1 and 3 are alike, row 2 is their opposite
 
 # %% [markdown]
-# How far have the rows come at all? We compare how far they moved with the length that they had at the start.
+# How far have the rows moved? We compare that with their length at the start.
 
 # %%
 start, end = (m.embed.pos[0, 1:].detach() for m in (new_model(0), model))  # (16, d_model), the class token left out
@@ -545,7 +545,7 @@ tuple(end.shape), the_rows_kept_most_of_what_they_began_with
 
 # %% [markdown]
 # The rows have moved by less than half of their own length: what we see in them is mostly the noise of the start. So we
-# look at what training has **added** to them, too. Two places are neighbours when they touch at one side.
+# look at what training has **added** to them, too. Neighbours are places that share a side.
 
 # %%
 place = torch.arange(16)
@@ -585,8 +585,7 @@ assert without_rows_it_is_far_behind
 
 # %% [markdown]
 # Random rows that never move do nearly as well. Without rows, more than one digit in four is wrong. To read digits, the
-# model has to tell the places apart; it need not know which of them are near. You will see a grid below, in a model
-# that has read millions of photos.
+# model has to tell the places apart; it need not know which of them are near.
 
 # %% [markdown] name="who-answers"
 # ## Who should answer?
@@ -594,10 +593,10 @@ assert without_rows_it_is_far_behind
 # The class token is one way to get one vector for the whole. What if the head read the *first patch* instead, in the
 # upper left corner, where digits hardly have ink? Or the *last patch*? Or the mean of all patches?
 #
-# **Predict** which of the four fail. Only the last line of `forward` differs: the head gets `x[:, 0]`, `x[:, 1]`,
-# `x[:, -1]` or `x[:, 1:].mean(1)`. Each model gets a short training, 5 epochs. One training differs from the next, so
-# each is done five times, with other first weights and another test part. The results are stored; the first of the
-# twenty runs here once more, to see that it agrees.
+# **Predict** which of the four fail, if any. Only the last line of `forward` differs: the head gets `x[:, 0]`,
+# `x[:, 1]`, `x[:, -1]` or `x[:, 1:].mean(1)`. Each model gets a short training, 5 epochs. One training differs from the
+# next, so each is done five times, with other first weights and another split. The results are stored; the first of the
+# twenty runs here once more.
 
 # %%
 once_more = accuracy(train(new_model(0), training, epochs=5), *test)
@@ -627,27 +626,28 @@ round(between, 4), round(by_chance, 4)
 
 # %% [markdown]
 # None fails. A corner patch has little ink, but it sees *the other tokens*: one layer of attention, and any token may
-# have gathered everything. The four means differ by no more than chance alone makes means of five differ, and the
-# winner changes; a difference of a point could still be there, too small for five trainings. The paper found the same
-# for the mean over patches (appendix D.3): it does as well, with another learning rate.
+# have gathered everything. The last output has the spread of the four means, and beside it the spread that chance alone
+# gives to means of five: about the same. And the winner changes. A difference of a point could still be there, too
+# small for five trainings. In the paper, too, the mean over patches does as well, with another learning rate (appendix
+# D.3).
 #
 # Then why a class token? It has no patch of its own to care for, so all of it may go into the answer, and where it
-# looks is easy to read. It is a clean choice, no magic.
+# looks is easy to read.
 
 # %% [markdown] name="inductive-bias"
 # ## What it does not know
 #
 # What would we wish for in a network that sees?
 #
-# 1. **No local prior.** It should not be told that only neighbours matter: an ear and a tail belong together, however
-#    far apart they are.
+# 1. **No local prior.** It should not be told beforehand that only neighbours matter: an ear and a tail belong
+#    together, however far apart they are.
 # 2. **It learns correlations** from the data: which patch has to do with which one depends on what is in them.
 # 3. **It integrates globally**: one step, and any patch can know of any other.
 #
-# A convolutional network (**CNN**) has it the other way round. Each number sees 3 × 3 neighbours, its **receptive
-# field**, with the same weights at each place. That is an **inductive bias**: an assumption built in, here *near things
-# belong together, and a stroke is a stroke wherever it stands*. It is true of photos. **Predict:** who needs more
-# pictures, and how far apart are they with 100?
+# A convolutional network (**CNN**) goes against the first wish. In each layer a number sees 3 × 3 places around it, its
+# **receptive field**, with the same weights everywhere. That is an **inductive bias**: an assumption built in, here
+# *near things belong together, and a stroke is a stroke wherever it stands*. **Predict:** which of the two reads digits
+# better after 100 pictures, and by how many percentage points?
 
 # %%
 def new_cnn(seed):
@@ -662,8 +662,8 @@ sum(p.numel() for p in new_cnn(0).parameters()), sum(p.numel() for p in new_mode
 
 
 # %% [markdown]
-# The CNN is the smaller one by far: it uses one small window for all places. Now we give both 100 pictures, 300, or all
-# of them.
+# The CNN (left) is far smaller: it uses the same small windows at all places. `MaxPool2d(2)` keeps the largest of each
+# 2 × 2 numbers. Now we give both 100 pictures, 300, or all of them.
 
 # %%
 def first(n, seed):
@@ -674,7 +674,7 @@ def first(n, seed):
 
 # %% [markdown]
 # Nothing is moved here: augmentation would bring in by hand what we want to measure. Both networks get the same
-# pictures, batches and optimizer: 80, 40 or 15 epochs. Each was trained five times, with other splits, pictures and
+# pictures, batches and optimizer, for 80, 40 or 15 epochs. Each was trained five times, with other splits, pictures and
 # first weights; the results are stored. The first training of each with 100 pictures runs here once more.
 
 # %%
@@ -712,8 +712,8 @@ plots.show(figure, "Accuracy over 100, 300 and 1,347 training pictures, means of
                    "ViT everywhere; the gap is widest with 100 pictures and small with 1,347.")
 
 # %% [markdown]
-# Both know their training pictures by heart; they differ in what they make of new ones. With 100 pictures the CNN is
-# far ahead. Is it because it knows beforehand what *near* means? The two networks differ in more, so we need
+# Both know their training pictures by heart; they differ in what they make of new ones. With 100 pictures the CNN is 14
+# points ahead. Is it because it knows beforehand what *near* means? The two networks differ in more, so we need
 # **controls**:
 #
 # - **pixels scrambled**: all 64 pixels change places, by one plan for all pictures, so that *near* means nothing;
@@ -747,21 +747,23 @@ assert later_nearness_counts_each_time
 {n: round(points, 3) for n, points in near_is_worth.items()}
 
 # %% [markdown]
-# With 100 pictures it is not nearness that the ViT lacks. Without it the CNN is as good, and so is a network that never
-# had it. A head that reads all sixteen patches closes the gap of 14 points, scrambled or not. So the gap hangs on how
-# the answer is collected: one token has to gather it, from patches that all went through the same weights.
+# With 100 pictures it is not nearness that the ViT lacks. Scrambling costs the CNN less than half a point, and the
+# plain network, which never knew of nearness, does about as well. A head that reads all sixteen patches closes the gap
+# of 14 points, scrambled or not. So the gap hangs on how the answer is collected: one token has to gather it, from
+# patches that all went through the same weights.
 #
 # Nearness counts too, once there are more pictures: with 300 and with 1,347 the CNN loses nearly two points when pixels
-# are scrambled, and it loses in each of the five trainings.
+# are scrambled, in each of the five trainings. And with very many? In the paper, ViT stays behind a good convolutional
+# network after 1.3 million photos, and overtakes it after 300 million (section 4.3).
 #
-# *"Transformers have no inductive bias"*, it is often said. Not quite: all patches go through the same weights, and so
-# do all places in each layer. What a ViT is not told is which patches are near each other.
+# *"Transformers have no inductive bias"*, it is often said. Not quite: in every layer all patches go through the same
+# weights. What a ViT is not told is which patches are near each other.
 
 # %% [markdown] name="scrambled"
 # ## Scramble the patches
 #
-# Now the other side. We exchange the sixteen patches, by one and the same plan for all pictures. **Predict:** what does
-# the scrambled seven look like to you, and to a ViT?
+# Now the sixteen patches of a picture change places, whole, by one plan for all pictures. **Predict:** what does the
+# scrambled seven look like to you, and to a ViT?
 
 # %%
 generator = torch.Generator().manual_seed(5)
@@ -783,9 +785,9 @@ plots.show(figure, "A seven, a three and a four, and beside each the same patche
                    "digit cannot be recognised.")
 
 # %% [markdown]
-# For the ViT there is a theorem. Its patches are a *set* of rows, and the only thing that says where they were is the
-# row of `pos` that is added. So we make two copies of one fresh model, and exchange the rows of `pos` in the second one
-# by the same plan. Then the second one, on scrambled pictures, must say what the first one says on whole ones.
+# To the ViT its patches are a *set* of rows. Only the row of `pos` that is added says where each one was. So we make
+# two copies of one fresh model, and reorder the rows of `pos` in the second by the same plan. Then the second, on
+# scrambled pictures, must say what the first says on whole ones.
 #
 # And when both are trained, each on its own pictures? **Predict**, then run.
 
@@ -816,7 +818,7 @@ len(losses[0]), they_learn_the_same_step_by_step
 # **Training on scrambled pictures is the same training**, with the random rows of `pos` dealt out in another order.
 # This is the **permutation equivariance** of lesson 02: exchange the tokens, and the outputs are exchanged with them.
 # The class token stays where it is, so its output is the same. A ViT with learned positions has no idea that there is a
-# grid, so it cannot lose it. For a CNN the plan does matter: you have seen by how much.
+# grid, so it cannot lose it. A CNN can: above, scrambled pixels cost it nearly two points once it had 300 pictures.
 #
 # Which network you want depends on how many pictures you have, and on whether *near* means anything in your data.
 
@@ -860,13 +862,13 @@ plots.show(figure, "The seven, and for two layers of four heads each how the cla
 
 # %% [markdown]
 # Read one of the maps: the area of a square is a share, and the largest share, whose number stands above, fills its
-# patch. All shares of a map and that of the class token itself make 1. A head with 0.99 looks at one patch only; a head
-# with 0.1 looks everywhere. Heads differ, and some look at paper.
+# patch. The shares of a map and the class token's share in itself sum to 1. A head with 0.99 looks at one patch only; a
+# head with 0.1 looks everywhere. Heads differ, and some look at paper.
 #
 # But a map of one layer is half the story. In layer 2 a patch is no longer just a patch: in layer 1 it has taken in
 # others. Abnar and Zuidema ([2020](https://arxiv.org/abs/2005.00928)) follow the shares through all layers, and call it
-# attention **rollout**. Two steps: take the mean over heads, and let half of each token come from itself, for the skip
-# connection. Then multiply, layer after layer.
+# attention **rollout**. In each layer take the mean over heads, and let half of each token come from itself, for the
+# skip connection. Then multiply these tables, layer after layer.
 #
 # **By hand:** in layer 1, token A takes 0.2 from patch P, and the class token takes nothing from P. In layer 2 the
 # class token takes 0.5 from A and none from P. How much of P is in it at the end? Mind the two halves for the skip
@@ -897,9 +899,9 @@ assert four_times_less_than_without_the_halves
 round(of_p, 3), round(without_the_halves, 3)
 
 # %% [markdown]
-# Half of 0.2 is in A, and half of 0.5 of A is in the class token: 0.1 · 0.25 = 0.025. Now all tokens of the model. What
-# comes out has one row for each token again: the shares of all 17 tokens *of the embedding* in it. **Predict:**
-# what does each row sum to?
+# Half of 0.2 is in A, and half of 0.5 of A is in the class token: 0.1 · 0.25 = 0.025. Now our model. A row of its
+# rollout says how much of each of the 17 tokens *of the embedding* is in one token at the end. **Predict:** what does
+# each row sum to?
 
 # %%
 rolled = rollout(patterns)  # (B, N + 1, N + 1)
@@ -919,14 +921,14 @@ plots.show(figure, "Eight test digits, and below each of them the rollout of the
 # ## Does it matter where it looks?
 #
 # A map is easy to believe (lesson 03). So test it: we leave out eight of the sixteen patches of each test digit, the
-# ones with the **largest** shares, or the ones with the **smallest**. A mask does it: nobody may look at what is left
-# out. (Painting it white would be a lie: white says *no ink here*.)
+# ones with the **largest** shares, or the ones with the **smallest**. A mask does it: no token may look at what is left
+# out. (White paint would not do: white says *no ink here*.)
 #
 # The shares come from the rollout or from the last layer. And three controls do not look at this picture at all: eight
 # patches at **random**; **one map**, the mean rollout of the training pictures, for all digits; and the **variance** of
-# the training pixels, which needs no model.
+# each patch over the training pictures, which needs no model.
 #
-# **Predict** the accuracies. (With all patches it is above 0.96.)
+# **Predict** both accuracies for the rollout, and which measure comes closest to it. (With all patches: above 0.96.)
 
 # %%
 @torch.no_grad()
@@ -981,10 +983,11 @@ plots.show(figure, "Accuracy when eight of sixteen patches are left out. By roll
                    "same; the last layer is poorer; at random both are near 60 percent.")
 
 # %% [markdown]
-# Eight patches can go without harm when the rollout chooses them; without the other eight the model is nearly blind. On
-# this model the last layer alone is a poorer guide. But look at the controls: one and the same map for all digits does
-# nearly as well, and so does the variance, for which no model was asked. Most of what the rollout knows here is where
-# digits have their strokes, not where *this* digit has them. Only the last few points can be the picture's own.
+# Eight patches can go at little cost when the rollout chooses them; without the other eight, fewer than 35 digits of
+# 100 are right. On this model the last layer alone is a poorer guide. But look at the controls: one and the same map
+# for all digits does nearly as well, and so does the variance, for which no model was asked. Most of what the rollout
+# knows here is where digits have their strokes, not where *this* digit has them. Only the last few points can be the
+# picture's own.
 #
 # And paper? Leave out nothing but the patches without any ink.
 
@@ -995,21 +998,21 @@ assert paper_matters
 round(blank.sum(1).float().mean().item(), 1), paper_matters  # blank patches in a picture
 
 # %% [markdown]
-# That costs several points, with four or five patches gone, while the rollout can leave out eight and lose next to
-# nothing. So blank ones do count: *no ink here* tells digits apart, too.
+# That costs more than two points with four or five patches gone, while the rollout could leave out eight at little
+# cost. So blank ones do count: *no ink here* tells digits apart, too.
 #
 # All this does not show *how* patches count, nor that rollout is a good guide in a deeper model.
 
 # %% [markdown] name="real-vit"
 # ## A real one
 #
-# Digits are digits. What does a ViT trained on many photos see in one, a dog on a lawn, say? Here is one: **ViT-S/14**,
-# twelve layers, six heads, 384 wide, 22 million parameters. Others have trained it to find what a photo is *of*
+# Where does a ViT look that was trained on many photos? Here is one: **ViT-S/14**, twelve layers, six heads, 384 wide,
+# 22 million parameters. Others have trained it to find what a photo is *of*
 # ([jgo_saliency](https://github.com/julesGoueffon/jgo_saliency)); its parts are those of DINOv2 ([Oquab et al.
 # 2023](https://arxiv.org/abs/2304.07193)). So it was told what matters in photos, but not which head has to look where.
 #
 # Its weights go into **your** `PatchEmbedding` and **your** `MultiHeadAttention`. To get them, set `FETCH = True` once:
-# 90 MB. Without them, one sentence says so, and the lesson goes on.
+# 90 MB. Without them the next cells show nothing, and the text says what they would show.
 
 # %%
 MultiHeadAttention = mine("MultiHeadAttention")
@@ -1058,8 +1061,8 @@ if real is not None:
     print(tuple(vectors.shape), your_code_gives_what_onnxruntime_gives)
 
 # %% [markdown]
-# 257 tokens of 384 numbers, and they agree. Now the question: where does the class token look, in the last layer, head
-# by head? In the last column, the rollout through all twelve layers.
+# 257 tokens of 384 numbers, and they agree. Now, where does the class token look in the last layer, head by head? The
+# last column is the rollout through all twelve layers.
 
 # %% tags=["nbval-ignore-output"]
 if real is not None:
@@ -1078,8 +1081,8 @@ if real is not None:
                        "bright patch.")
 
 # %% [markdown]
-# Let the weights draw it. The rim of the flower, its heart, the roofs; and one head for everything else. Measured on
-# the flower: how much of each head's attention falls into the middle quarter of the photo, where the flower is?
+# Five heads look at the roofs, and at the flower, its rim or its heart; one looks at everything else. Measured on the
+# flower: how much of each head's attention falls into the middle quarter of the photo, where the flower is?
 
 # %% tags=["nbval-ignore-output"]
 if real is not None:
@@ -1092,11 +1095,11 @@ if real is not None:
     print("in the middle quarter:", [round(share, 2) for share in in_the_middle.tolist()])
 
 # %% [markdown]
-# An even share would be 0.25. And note the rollout: on two layers it was the better guide, on twelve it shows a single
-# patch and tells nothing. A tool is to be tested where it is used.
+# An even share would be 0.25. And note the rollout: on two layers it was the better guide, on twelve it shows hardly
+# more than one bright patch. Test a tool where you use it.
 #
-# Large patches make templates speak: here are sixteen main directions of its 384 templates (the first right singular
-# vectors of the matrix). And below, its positions, in the same way as above: here is the grid.
+# On large patches templates can be read: here are sixteen main directions of its 384 templates (the first right
+# singular vectors of the matrix). Below them are its positions, drawn as above: here is the grid.
 
 # %% tags=["nbval-ignore-output"]
 if real is not None:
@@ -1165,7 +1168,7 @@ plots.show(figure, "Four canvases of three by three handwritten digits, all nine
 
 # %% [markdown]
 # The parts are all yours. A patch is a whole digit here: `PatchEmbedding` with patches of 8 × 8 makes nine tokens (we
-# leave out the class token), a feed-forward network thinks about each. The word is one vector. It asks, by your
+# leave out the class token), and a feed-forward network works on each. The word is one vector, the query of your
 # `MultiHeadAttention`, and a matrix draws what comes back.
 #
 # | part | self-attention in the ViT | across modalities |
@@ -1198,8 +1201,8 @@ class ShowMe(nn.Module):
 
 
 # %% [markdown]
-# The error compares pixels, and nothing else: the drawing with the digit that was asked for. The cell is used to cut
-# out those pixels; no part of the model ever gets its number.
+# The error compares the pixels of the drawing with those of the digit that was asked for. The cell is used to cut out
+# those pixels; no part of the model ever gets its number.
 
 # %%
 def drawing_error(model, canvas, word, cell):
@@ -1241,16 +1244,17 @@ plots.show(figure, "Five held-out canvases with a request each; below, the atten
 # The loss spoke of pixels only, and the place came out as a by-product: to draw *this* seven, the word has to look at
 # *this* seven. On digits that it has never seen, the weight lands on the right cell in nine cases of ten and more.
 #
-# The map may depend on the question. Suppose the model had to name the *number of the cell* instead. Then looking at
-# the right digit is one way to know, but not the only one: whoever has found the eight others knows it as well. So
-# there a good answer need not come with a bright right cell. That is an argument, not a run: try it.
+# The map may depend on the question. Suppose the model had to name the *number of the cell* instead. Then it could look
+# at the right digit, or find the eight others. So there a good answer need not come with a bright right cell. That is
+# an argument, not a run: try it.
 
 # %% [markdown] name="fashion"
 # ## The same code on your pictures
 #
 # Is Fashion-MNIST on your disk? 60,000 pictures of clothes, 28 by 28 pixels, ten kinds, in four files whose names end
-# in `ubyte.gz`. Name their folder. (Debian and Ubuntu have them as the package `dataset-fashion-mnist`.) It trains a
-# ViT with patches of 4 × 4 for two epochs, a few minutes.
+# in `ubyte.gz`. Name their folder. (Debian and Ubuntu have them as the package `dataset-fashion-mnist`.) The cell
+# trains a ViT with patches of 4 × 4 for two epochs, a few minutes. (73 and 90 are about the mean and the deviation of
+# the brightness.)
 
 # %% tags=["nbval-ignore-output"]
 import gzip
@@ -1281,11 +1285,11 @@ else:
 # - A picture becomes a sequence: cut into patches, each a row of C · p · p numbers, each times one matrix. With the
 #   same weights that is a convolution whose stride is its width.
 # - Pixels could be tokens, too, but they cost p⁴ times as many scores.
-# - Each place has a row; on digits random rows do nearly as well as learned ones. A class token in front gathers the
-#   answer; a corner patch, or the mean, does as well.
+# - Each place has a row of `pos`; on digits random rows do nearly as well as learned ones. A class token in front
+#   gathers the answer; a corner patch, or the mean, does as well.
 # - What follows is the encoder, unchanged. It reads our digits well, and the SVM does so without augmentation.
-# - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures ours was far behind, but
-#   not for lack of nearness: a head that reads all patches was enough. With more, nearness was worth nearly two points.
+# - A CNN is told beforehand that near things belong together, a ViT is not. With 100 pictures our ViT was far behind,
+#   but not for that: a head that reads all patches was enough. With more, nearness was worth nearly two points.
 # - On patches that are scrambled in the same way everywhere, training a ViT is the very same training.
 # - An attention map is a claim about a model. Test it: leave out what it says does not matter. And compare it with a
 #   map that is the same for all pictures: here that one did nearly as well.
