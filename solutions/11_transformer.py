@@ -26,8 +26,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## One number first
 #
-# The encoder of lesson 10 has read *Jane visite l'Afrique en septembre*. Somebody has to write the English. So far
-# there stands: *Jane visits*. Which word is next?
+# The encoder of lesson 10 has read *Jane visite l'Afrique en septembre*. The English is still to be written. So far it
+# says *Jane visits*. Which word is next?
 #
 # Suppose all that is known at this point has become one vector of three numbers: how much it asks for a *place*, for a
 # *time*, and for the *end*: (2, 1, −1). Each word of the vocabulary has three weights. Africa's are (2, 0, 0). **Work
@@ -46,8 +46,8 @@ dict(zip(words, logits.tolist(), strict=True))
 # ## From a vector to a word
 #
 # These scores are called **logits**. One linear layer makes them, from d_model numbers to V numbers, one for each word
-# of the vocabulary. A softmax turns them into probabilities. Then somebody picks, and the simplest way is to take the
-# largest. **Predict:** can picking the largest go without the softmax?
+# of the vocabulary. A softmax turns them into probabilities. Then one word is picked; the simplest way is to take the
+# most probable. **Predict:** would picking the largest logit, without the softmax, give the same word?
 
 # %%
 p = torch.softmax(logits, dim=0)  # (V,)
@@ -58,7 +58,7 @@ assert the_largest_logit_would_do
 {word: f"{share:.2f}" for word, share in zip(words, p.tolist(), strict=True)}
 
 # %% [markdown]
-# It can: a softmax keeps the order. It is needed for training, and whenever a whole sentence has to be weighed.
+# It would: a softmax keeps the order. Training needs it, and so does the probability of a whole sentence.
 #
 # That is the last step of the Transformer. So the question of this lesson: **where does the vector come from?** It has
 # to know the French, and it has to know what is written already. It must not know the English that is still to come.
@@ -67,10 +67,9 @@ assert the_largest_logit_would_do
 # %% [markdown] name="small-french"
 # ## A small French
 #
-# To learn real French takes millions of sentences and days. We take a small French whose grammar we know. It has what
+# Real French takes millions of sentences and days to learn. We take a small French whose grammar we know. It has what
 # is hard about the real one: adjectives agree, and some stand before their noun and some after it. Vowels are dropped:
-# *l'*, *d'*, *n'*. A negation stands on both sides of the verb. English, for its part, wants *a* or *an*, and *does* or
-# *did*.
+# *l'*, *d'*, *n'*. A negation stands on both sides of the verb. English wants *a* or *an*, and *does* or *did*.
 #
 # Since we know the grammar, we know every right translation, and which word says what.
 
@@ -83,7 +82,7 @@ assert sizes_are_as_told
 print(*parts["train"][:6], sep="\n")
 
 # %% [markdown]
-# 20,000 sentences to train on, and three tests of 500 each:
+# 20,000 pairs to train on, French the source and English the target, and three tests of 500 pairs each:
 #
 # | test | what is new in it |
 # |---|---|
@@ -91,7 +90,7 @@ print(*parts["train"][:6], sep="\n")
 # | **new pairs** | an adjective and a noun that training never puts together |
 # | **new negations** | "ne … pas" around a verb that training never negates |
 #
-# And Jane's sentence is in none of them. We keep it for the end.
+# Jane's sentence is in none of them.
 
 # %% [markdown] name="sos-eos"
 # ## Where a sentence begins and ends
@@ -171,7 +170,7 @@ for t in range(6):
 # forcing**.
 #
 # What does it buy? No place waits for what another one says. All places can be asked **at once**, in one pass.
-# **Predict:** how many questions do 20,000 sentences ask?
+# **Predict:** about how many questions do 20,000 sentences ask? (Six of them are printed above.)
 
 # %%
 src = french.encode([pair.french for pair in parts["train"]])  # (20000, Ts)
@@ -208,7 +207,8 @@ for case, n in seen.items():
 
 # %% [markdown]
 # With the mask alone, each place sees itself, and it *is* its answer. With the shift alone, the answer stands one place
-# further on, in plain view. **Only both together leave nothing but the past.**
+# further on, in plain view; only `<eos>`, the last answer, is never shown. **Only both together leave nothing but the
+# past.**
 
 # %% [markdown] name="loss"
 # ## How wrong was it?
@@ -294,7 +294,7 @@ verdicts
 # %% [markdown] name="decoder-layer"
 # ## The decoder layer
 #
-# Figure 1 of the paper, right half. Beside the encoder layer it has one sublayer more, **three** in all, and the first
+# Figure 1 of the paper, right half. It has one sublayer more than the encoder layer, **three** in all, and the first
 # one is masked:
 #
 # ```
@@ -315,11 +315,12 @@ verdicts
 # %% [markdown] name="who-asks-whom"
 # ## Who asks whom
 #
-# In lesson 05 a writer asked the words of a sentence. Here he is. After *Jane visits* the decoder's query is (4, 0):
+# Lesson 05 pictured a writer who asks the words of a sentence: the decoder. After *Jane visits* its query is (4, 0):
 # four times *place*. The encoder's keys are (0, 2) for *visite* and (2, 0) for *Afrique*. **On paper:** what are the
-# two scores, with d_head = 2? The root of 2 is about 1.41.
+# two scores, with d_head = 2?
 #
-# **Predict:** if four English tokens ask six French ones, what shape has the pattern? Whose length has the result?
+# **Predict:** if four English tokens ask six French ones, what shape has the pattern? Is the result as long as the
+# English or as the French?
 
 # %%
 MultiHeadAttention = mine("MultiHeadAttention")
@@ -333,7 +334,7 @@ assert the_result_is_as_long_as_the_target
 [round(s, 2) for s in scores.tolist()], [round(w, 3) for w in torch.softmax(scores, 0).tolist()], result.shape
 
 # %% [markdown]
-# Whoever asks gets the answers: weights (B, H, **Tt, Ts**), and x (B, Tt, d), four vectors, one for each English token.
+# Each query gets one answer: weights (B, H, **Tt, Ts**), and x (B, Tt, d), four vectors, one for each English token.
 # Each is a mixture of *French* values.
 #
 # ### Exercise 4: `DecoderLayer`
@@ -369,9 +370,9 @@ DecoderLayer = check(DecoderLayer).verified
 # %% [markdown] name="same-blocks"
 # ## Is a decoder layer something new?
 #
-# Silence the cross-attention of one decoder layer: set its W_o to zero, so that it adds nothing. Put
-# the weights of an encoder layer in the other places. **Predict:** do the two layers now say the same? (Norm 2 is still
-# there. What does a norm do to what has just been normalised?)
+# Silence the cross-attention of one decoder layer: set its W_o to zero, so that it adds nothing. Put the weights of an
+# encoder layer in the other places. **Predict:** do the two layers now give the same numbers? (Norm 2 is still there.
+# What does a norm do to what has just been normalised?)
 
 # %%
 EncoderLayer = mine("EncoderLayer")
@@ -388,12 +389,12 @@ assert without_its_source_it_is_a_masked_encoder_layer
 print(f"they differ by less than {1e-3}")
 
 # %% [markdown]
-# Both sides are built of one and the same blocks: attention, a feed-forward network, wires. The left side of the
-# drawing and the right side differ in **who is asked** and in **what is hidden**.
+# They do, nearly: a norm changes what has just been normalised by no more than its tiny ε does. So encoder and decoder
+# are built of the same blocks. They differ in **who is asked** and in **what is hidden**.
 #
-# You have seen this drawing in lesson 00. Each box that carries a number you have built, in that lesson. Two carry
-# none, and are PyTorch's: *embedding* is a table with one row for each word (`nn.Embedding`), and *linear* is a matrix
-# and a bias (`nn.Linear`).
+# This is the drawing of lesson 00. A number in a box is the lesson in which you built it. Two boxes have none, and are
+# PyTorch's: *embedding* is a table with one row for each word (`nn.Embedding`), and *linear* is a matrix and a bias
+# (`nn.Linear`).
 
 # %%
 from course_lib.display.drawings import draw_transformer
@@ -449,7 +450,7 @@ Transformer = check(Transformer).verified
 # The base model of the paper: d_model = 512, 8 heads, d_ff = 2048, and **N = 6** layers on each side. Its vocabulary
 # has about 37,000 entries, which source and target share. Table 3 gives its size: 65 million parameters.
 #
-# **Predict:** which has more parameters, six encoder layers or six decoder layers? And where is the rest? (On the
+# **Predict:** which has more parameters, six encoder layers or six decoder layers? Which other parts have many? (On the
 # device called "meta" a model has sizes and no numbers, so it costs nothing to build a large one.)
 
 # %%
@@ -482,9 +483,9 @@ print(f"with one matrix for all three: {tied:.0f} million; the paper says 65, fo
 # %% [markdown] name="against-torch"
 # ## Is it the real thing?
 #
-# PyTorch has `nn.Transformer`. It begins after the embeddings and ends before the last linear map, and it adds a norm
-# at the end of each stack, which the paper does not have. We take those two norms out, and put *your* weights in. As
-# in lesson 10, here is where each of its numbers is in your layers.
+# PyTorch has `nn.Transformer`. It begins after the embeddings and ends before the last linear map. At the end of each
+# stack it adds a norm, which the paper does not have. We take those two norms out, and put *your* weights in. As in
+# lesson 10, the code says where each of its numbers is in your layers.
 
 # %%
 def in_torch(ours, num_heads, d_ff):
@@ -511,8 +512,9 @@ def in_torch(ours, num_heads, d_ff):
 
 
 # %% [markdown]
-# Both get the very same vectors: a hook notes what goes into your first encoder layer and your first decoder layer. In
-# torch's masks True means *hidden*, so they are the other way round. The batch has padding on both sides.
+# Both get the same vectors. A hook, a function that PyTorch calls just before a layer runs, notes what goes into your
+# first encoder layer and your first decoder layer. In torch's masks True means *hidden*: the other way round. The batch
+# has padding on both sides.
 
 # %%
 def logits_of_both(ours, theirs, src, tgt):
@@ -549,8 +551,7 @@ assert gradients_agree
 print("logits", tuple(our_logits.shape), f"agree within {1e-9}, gradients too")
 
 # %% [markdown]
-# And now the base model itself, 512 wide, in the usual single precision. Only its vocabulary is small, so that it fits
-# into memory with ease.
+# And now the base model itself, 512 wide, in the usual single precision. Only its vocabulary is small, to save memory.
 
 # %%
 torch.manual_seed(2)
@@ -571,9 +572,10 @@ del base
 #
 # rate = d_model^−0.5 · min(step^−0.5, step · 4000^−1.5)
 #
-# We have 624 steps, not 100,000. So ours grows for the first tenth, and then falls in a straight line to nearly zero:
-# `OneCycleLR` does that, and `cycle_momentum=False` tells it to leave Adam's `betas` alone.
-# **Work out** the paper's largest rate. Is it larger or smaller than our 0.002?
+# We have 624 steps (twice through the sentences, 64 at a time), not 100,000. So ours grows to 0.002 in the first tenth,
+# and then falls in a straight line to nearly zero: `OneCycleLR` does that. (`cycle_momentum=False` leaves Adam's
+# `betas` alone; the next section explains them.) **Work out** the paper's largest rate. Is it larger or smaller than
+# ours?
 
 # %%
 steps = torch.arange(1, 20_001).float()
@@ -615,12 +617,10 @@ plots.show(figure, "Left: the paper's learning rate rises in a straight line to 
 # %% [markdown] name="training"
 # ## Training
 #
-# All weight matrices begin as [Glorot and Bengio (2010)](https://proceedings.mlr.press/v9/glorot10a.html) proposed,
-# uniform with a variance that fits their width. (PyTorch calls it by Glorot's first name, Xavier.) The model has 2
-# layers a side, 128 wide, with 4 heads: small, but built of your parts. Training goes twice through the sentences, in
-# batches of 64. It takes one to three minutes. Adam (lesson 04) keeps
-# averages of the gradients and of their squares. Its two `betas` say how far back they reach, about 1 / (1 − 0.9) = 10
-# and 1 / (1 − 0.98) = 50 steps, and `eps` keeps it from dividing by 0. All three are the paper's.
+# All weight matrices begin as Glorot and Bengio proposed ("Xavier", lesson 08). The model has 2 layers a side, 128
+# wide, with 4 heads: small, but built of your parts. Training takes one to three minutes. Adam (lesson 04) keeps
+# averages of the gradients and of their squares. Its two `betas` say how far back they reach: about 1 / (1 − 0.9) = 10
+# and 1 / (1 − 0.98) = 50 steps. `eps` keeps it from dividing by zero. All three are the paper's.
 
 # %%
 def new_model(Model, seed):
@@ -639,9 +639,8 @@ def loss_of(model, src, labels):
 
 
 # %% [markdown]
-# A right answer may be slow, with a loop over sentences, say. So one step of yours is timed beside one step of the
-# course's own. If yours takes more than three times as long, the course's is trained in its place, and the cell tells
-# you so.
+# A right answer may be slow, with a loop over sentences, say. So one step of yours is timed beside one of the course's.
+# If yours takes more than three times as long, the course's is trained, and the cell says so.
 
 # %%
 import time
@@ -691,8 +690,8 @@ print(f"a blind guess among {len(english)} words costs {torch.log(torch.tensor(f
 # ## Nobody forces any more
 #
 # In training every place was shown the right words. Now there are none. The model writes: it is shown `<sos>` and picks
-# a word; it is shown both, and picks the next. A model that goes on from its own words is **autoregressive**. To take
-# the most probable word each time is called **greedy decoding**.
+# a word; it is shown both, and picks the next. A model that goes on from its own words is **autoregressive**. Taking
+# the most probable word each time is **greedy decoding**.
 #
 # ### Exercise 6: `greedy_decode`
 #
@@ -768,15 +767,15 @@ axis.invert_yaxis()
 plots.show(figure, "Three bars, for fresh sentences, new pairs and new negations, all of them close to 1.")
 
 # %% [markdown]
-# Adjectives and nouns that never met stand together as they should, and a verb that was never negated takes *does not*
-# or *did not* like the others (in training it met questions with these verbs: only *not* is new). So it has not learned
-# sentences by heart. It has learned something like rules.
+# Adjectives and nouns that never met stand together as they should. A verb that was never negated takes *does not* or
+# *did not* like the others. (Training did have questions with these verbs, with *does* and *did*: only *not* is new.)
+# So the model has not learned sentences by heart. It has learned something like rules.
 #
-# These tests cannot tell whether exposure bias hurts: a sentence is written right exactly when every word is right with
-# the right words shown. It could only show after a first mistake, and this model makes hardly any. So we stopped three
-# trainings after 150 of the 624 steps. (The numbers were stored: `python -m course_lib.experiments.stored
-# 11-translators` makes them anew.) **Predict:** at the word just after the first mistake, how often is the model right
-# when it is shown the right word there, and how often when it is shown its own?
+# These tests cannot tell whether exposure bias hurts. Up to its first mistake, the model's own words *are* the right
+# words, and this model makes hardly any mistakes. So we stopped three trainings after 150 of the 624 steps. (The
+# numbers were stored: `python -m course_lib.experiments.stored 11-translators` makes them anew.) **Predict** how often
+# the word just after a first mistake is right: when the model is shown the right word in place of the wrong one, and
+# when it is shown its own.
 
 # %%
 from course_lib.experiments.stored import stored
@@ -789,8 +788,8 @@ for row in early:
           f"{row['right word shown']:.2f}, own word shown {row['own word shown']:.2f}")
 
 # %% [markdown]
-# It falls a long way. Not all of that is exposure bias: behind a wrong word, the reference's next word may no longer be
-# the right one. The two would be hard to separate.
+# It falls a long way. Not all of that is exposure bias: after a wrong word, the next word of the right translation may
+# no longer fit.
 
 # %% [markdown] name="step-by-step"
 # ## One token, then two, then three
@@ -835,10 +834,9 @@ print("logits of", tuple(at_once.shape), "agree")
 # %% [markdown]
 # They agree because of the mask: a place that cannot see the future does not mind whether it is there.
 #
-# Here is a bug that breaks this. Whoever writes step by step may embed **the
-# newest token by itself** and put its vector behind the others. To the positions, a single token always stands at place
-# 0. Nothing crashes. To see what it does, we put the trained parts together by hand, so that we may say where a token
-# stands.
+# Here is a bug that breaks this. When we write step by step, we may embed **the newest token by itself** and put its
+# vector behind the others. Embedded alone, it always gets the position of the first place. Nothing crashes.
+# To see what the bug does, we put the trained parts together by hand, so that we may say where a token stands.
 
 # %%
 def from_parts(place_of):
@@ -908,8 +906,8 @@ plots.show(figure, "The mean loss at each place. With own places it is nearly 0 
                    "the same at place 0, and higher further on.")
 
 # %% [markdown]
-# The first words cost next to nothing, bug or no bug. Further on it counts badly. And what does it write, with its own
-# words before it? We give both the 250 longest of the fresh sentences.
+# The first words cost next to nothing, bug or no bug. Further on, the bug is costly. And what does it write, with its
+# own words before it? Both now translate the 250 longest of the fresh sentences.
 
 # %%
 longest = sorted(parts["fresh"], key=lambda pair: len(pair.english))[-250:]
@@ -929,8 +927,7 @@ print(f"{len(wrong['all at place 0'])} of 250 are wrong, for example:")
 print(*(written(line) for line in wrong["all at place 0"][:3]), sep="\n")
 
 # %% [markdown]
-# The number is that of one training: no verdict. But not everything is wrong. Try this bug on one or two sentences, and
-# you may see nothing.
+# One training is no verdict. But not everything is wrong: try one or two sentences, and you may not see the bug.
 #
 # So after every change to decoding, ask this one question: **does one pass give what many passes give?** It found this
 # bug on the first sentence.
@@ -938,8 +935,8 @@ print(*(written(line) for line in wrong["all at place 0"][:3]), sep="\n")
 # %% [markdown] name="cross-attention"
 # ## Who translates whom
 #
-# The cross-attention says where each English word looked in the French. We draw the last decoder layer, all four heads
-# taken together. Mind the offset: the row of *visits* is the place that **says** *visits*.
+# The cross-attention says where each English word looked in the French. We draw the last decoder layer, the mean of its
+# four heads. Mind the offset: the row of *visits* is the place that **says** *visits* and is shown *Jane*.
 #
 # **Predict:** the French has the adjective behind the noun. What will the pattern look like there?
 
@@ -963,7 +960,7 @@ plots.show(figure, "Two cross-attention patterns, English words to be said again
 
 # %% [markdown]
 # On the left, *white* should reach over *fleurs* to *blanches*, and *flowers* should reach back. Nobody told the model
-# which word belongs to which. It was given sentences only.
+# which word belongs to which.
 #
 # Two sentences prove little. But of this French we know **every** link. So: how often does the French word with the
 # most weight say the same as the English one? **Predict** it. And how often would "the word at the same place"? And
@@ -1028,7 +1025,7 @@ print(f"of all words, {of_all:.0%} are among", *sorted(small_words))
 # Small ones, most of them. Of *in the morning* and *le matin*, who can say what belongs to *in*?
 #
 # Take care with such pictures, though. That the **last** layer is the readable one is something we found by looking at
-# both. The layer below says less of which word translates which.
+# both.
 
 # %% [markdown] name="beam"
 # ## Is the likeliest next word the best?
@@ -1052,8 +1049,8 @@ assert an_apple_is_the_likeliest
 #
 # ★★★ · 30 minutes · about 10 lines
 #
-# One sentence at a time. Instead of a model you get `step_fn`, which gives the logits of the next word for some
-# beginnings of one length.
+# One sentence at a time. Instead of a model you get `step_fn`, which takes K beginnings of one length, as a tensor of
+# token numbers, and gives the logits of the next word.
 #
 # <details><summary>Hint 1: questions</summary>
 #
@@ -1098,8 +1095,8 @@ for size, (tokens, score) in found.items():
     print(f"beam of {size}: {' '.join(fruit[i] for i in tokens)}, log-probability {score:.2f}")
 
 # %% [markdown]
-# Now your translator, on 40 sentences with new negations. **Predict:** of how many does a beam of 4 write something
-# else than a beam of 1?
+# Now your translator, on 40 sentences with new negations. **Predict:** how many does a beam of 4 translate differently
+# from a beam of 1?
 
 # %%
 sentences = parts["new negations"][:40]
@@ -1135,8 +1132,8 @@ axis.invert_yaxis()
 plots.show(figure, "Two bars, for a beam of 1 and a beam of 4, both close to 40.")
 
 # %% [markdown]
-# Hardly ever: there is little left to mend. And for a model that makes mistakes? Here are the three trainings that were
-# stopped after 150 steps, on 240 sentences with new negations.
+# Hardly any: there is little left to improve. And for a model that makes mistakes? Here are the three trainings that
+# were stopped after 150 steps, on 240 sentences with new negations.
 
 # %%
 beams_of_early_models_gain_little = all(abs(row["beam of 4, of 240"] - row["greedy, of 240"]) <= 12 for row in early)
@@ -1145,21 +1142,22 @@ for row in early:
     print(f"right of 240: greedy {row['greedy, of 240']}, a beam of 4 {row['beam of 4, of 240']}")
 
 # %% [markdown]
-# A few more of 240: a small gain at most. A beam looks for a higher score, and that need not be a better sentence. The
-# paper used a beam of 4, and favoured longer sentences a little (section 6.1): each further word makes a sum of
-# logarithms smaller.
+# A few more of 240: a small gain at most. A beam looks for a higher score, and that need not be a better sentence. Each
+# further word makes a sum of logarithms smaller, so a beam prefers short sentences. The paper used a beam of 4, and
+# favoured longer ones a little (section 6.1).
 
 # %% [markdown] name="bleu"
 # ## BLEU: when there is more than one right answer
 #
 # In a real language many translations are good, so "every word right" asks too much. **BLEU** ([Papineni and
-# colleagues, 2002](https://aclanthology.org/P02-1040)) compares n-grams (lesson 10): which share of the translation's
-# words, pairs, triples and fours stand in the reference, too? Each counts at most as often as it stands there. This is
-# **clipped precision**. BLEU is the geometric mean of the four, times 100. Precision alone would reward who says
-# little, so c words against the reference's r, with c < r, cost a factor of exp(1 − r / c), the **brevity penalty**.
+# colleagues, 2002](https://aclanthology.org/P02-1040)) compares n-grams (lesson 10) with a **reference**, a translation
+# known to be good. Which share of the words, pairs, triples and fours stands in the reference, too? Each counts at most
+# as often as it stands there: **clipped precision**. BLEU is the geometric mean of the four shares (the fourth root of
+# their product), times 100. A translation of c words that is shorter than the reference, of r words, is multiplied by
+# exp(1 − r / c), the **brevity penalty**. Without it, saying little would pay.
 #
 # **On paper:** somebody translates *Jane visits Asia in September*. How many of its 5 words, 4 pairs and 3 triples
-# stand in the reference? And of the 5 words of *Jane Jane Jane Jane Jane*?
+# stand in *Jane visits Africa in September*? And of the 5 words of *Jane Jane Jane Jane Jane*?
 
 # %%
 from collections import Counter
@@ -1212,9 +1210,9 @@ print(f"the right words in alphabetical order: {bleu(in_disorder):.0f}")
 # %% [markdown] name="your-own-pairs"
 # ## The same code on real sentences
 #
-# Have you got a file of real pairs? One pair a line, English, a tab, French, as
-# [Tatoeba](https://tatoeba.org/downloads) exports them? Then name it here. From a few thousand pairs the model learns
-# to write something like English. To translate, it would need millions.
+# If you have a file of real pairs (one a line: English, a tab, French, as [Tatoeba](https://tatoeba.org/downloads)
+# exports them), name it here. From a few thousand pairs the model learns to write something like English. To translate,
+# it would need millions.
 
 # %%
 PAIRS = None  # for example "fra.txt"
@@ -1286,14 +1284,13 @@ plots.show(figure, "Two curves over the probability of the right word. The plain
 
 # %% [markdown]
 # 0.9 and a fifth of 0.1: 0.92. The paper says that this makes **perplexity** (e to the mean loss) worse and BLEU
-# better. Our French has just one
-# right translation for each sentence, so we did without.
+# better. Each sentence of our French has just one right translation, so we did without.
 
 # %% [markdown] name="gallery"
 # ## Five broken Transformers
 #
-# A Transformer with a bug seldom crashes. It trains, and is bad. So it is worth knowing how bugs look. The task is
-# small: six digits are to be written backwards. One model is healthy. In each of five others **one** thing is missing:
+# A Transformer with a bug seldom crashes. It trains, and is bad. So learn how bugs look. The task is small: six digits
+# are to be written backwards. One model is healthy. In each of five others **one** thing is missing:
 #
 # - the **mask** of the target: it sees its future
 # - the **shift**: each place is shown the word it has to say
@@ -1301,9 +1298,9 @@ plots.show(figure, "Two curves over the probability of the right word. The plain
 # - the **skip connections**
 # - the **scale**: no score is divided by √d_head
 #
-# Two dotted lines will help you. To guess six times among ten digits costs 6 · ln 10, or **1.97** for each of the seven
-# tokens. Whoever knows which digits there are, but not their order, has 6! = 720 orders to guess among, if all six
-# differ: ln 720, or 0.94 a token. Where digits repeat there are fewer; on the average it is **0.80**.
+# Two dotted lines will help you. A blind guess of six digits costs 6 · ln 10. The seventh token, `<eos>`, costs
+# nothing, so the mean of the seven is **1.97**. Who knows the digits, but not their order, guesses among 6! = 720
+# orders, if all six differ: ln 720, or 0.94 a token. Where digits repeat there are fewer; the average is **0.80**.
 #
 # We write the forward pass once more, from your parts, so that each can be left out. Chance decides which of the five
 # is called A and which E, so that you can play the doctor.
@@ -1386,9 +1383,9 @@ plots.show(figure, "Five loss curves, each beside that of the healthy model, whi
                    "0 at once. C and D fall later than the healthy one. E stays a little below the upper one.")
 
 # %% [markdown]
-# Where do they look? Each is shown the right words of one example: *4 9 2 0 3 7*, to be written as *7 3 0 2 9 4*.
-# Above, what the last decoder layer looks at in what it is shown; below, what it looks at in the source. A row is a
-# place, named by the digit it has to say; s is `<sos>`, and the dot is `<eos>`.
+# Where do they look? Each is shown the right words of one example: *4 9 2 0 3 7*, to be written as *7 3 0 2 9 4*. Upper
+# row: which shown tokens the last decoder layer looks at. Lower row: which tokens of the source. A row is a place,
+# named by the digit it has to say; s is `<sos>`, and the dot is `<eos>`.
 
 # %%
 one, back = torch.tensor([[8, 13, 6, 4, 7, 11]]), torch.tensor([[11, 7, 4, 6, 13, 8, EOS]])
