@@ -30,8 +30,7 @@ torch.set_num_threads(1)
 # Ann, Ben, Cleo, Dan and Eve sit in a row. Each has a number: some piece of news. Then comes one round of listening,
 # and everyone has a new number, mixed from what they heard.
 #
-# Most layers you know are such a round. They differ in one thing: **who listens to whom, and how strongly.** How much
-# of the famous machinery is in that one table?
+# Most layers you know are such a round. They differ in one thing: **who listens to whom, and how strongly.**
 
 # %%
 people = ["Ann", "Ben", "Cleo", "Dan", "Eve"]
@@ -79,9 +78,8 @@ assert the_table_does_what_the_layer_does
 M
 
 # %% [markdown]
-# The kernel again and again, one step further each time, cut off at the ends. **Shared weights** look like this: three
-# numbers serve five people, and would serve five thousand. The zeros say something, too: nobody hears further than one
-# seat.
+# Every row holds the kernel, one seat further each time, cut off at the ends. **Shared weights** look like this: three
+# numbers serve five people, and would serve five thousand. Zeros say that nobody hears further than one seat.
 
 # %% [markdown]
 # ### Exercise 1: `convolution_pattern`
@@ -113,8 +111,8 @@ conv_pattern = check(convolution_pattern).verified
 # %% [markdown] name="general-case"
 # ## The general case
 #
-# A fully connected layer over the five **positions** has one free number for each pair. So it can be any pattern at
-# all. **Predict:** what comes out of `nn.Linear(5, 5)` if you put your table into its weights?
+# A fully connected layer over the five **positions** has one free number for each pair. Put your table into the weights
+# of `nn.Linear(5, 5)`. **Predict:** does it do what the convolution does: exactly, nearly, or not at all?
 
 # %%
 torch.manual_seed(0)
@@ -128,14 +126,15 @@ assert a_convolution_is_a_special_fully_connected_layer
 print("free numbers:", full.weight.numel(), "for the layer,", kernel.numel(), "for the convolution")
 
 # %% [markdown]
-# A convolution. The general case contains all others, at the price of T² numbers, and for one T only: a sixth person
-# would need another layer. A special case says beforehand what the connections look like. Such a statement is called a
-# **prior**, or an inductive bias. Where it is true, it saves examples. Where it is false and fixed, more examples do
-# not help.
+# It *is* the convolution now, and any other table would fit as well: the general case contains all others. The price is
+# T² numbers, for one T only: a sixth person would need another layer. A special case says beforehand what the
+# connections look like. Such a statement is called a **prior**, or an inductive bias. Where it is true, it saves
+# examples. Where it is false and fixed, more examples do not help.
 #
 # ## A whisper
 #
-# The second rule. Ann tells Ben. Ben keeps a share of it, adds his own, tells Cleo, and so on: a **recurrence**,
+# The second rule. Ann tells Ben. Ben keeps a share of it, his gate a, adds his own news, tells Cleo, and so on. That is
+# a **recurrence**, with h_0 = x_0 and then
 #
 # h_t = a_t · h_{t−1} + x_t
 #
@@ -161,7 +160,7 @@ of_ann_in_eve
 #
 # ★★☆ · 15 minutes · about 3 lines
 #
-# The table of a recurrence whose gates may all be different.
+# The table of a recurrence whose gates may all be different. If you loop, begin with `gates.new_zeros(T, T)`.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -255,7 +254,7 @@ assert weights_move_by_more_than_a_third
 # |---|---|---|---|---|
 # | **inputs** | x (T, D) | x (T, D) | x (T, D) | x (T, D) |
 # | **similarity** | none: M is learned | none: the distance | none: gates on the way | **x W_q · x W_k** |
-# | **outputs** | M (T, T) static | M (T, T) static | M (T, T) static | **M (T, T) dynamic**, M x |
+# | **outputs** | M x, M static | M x, M static | M x, M static | M x, **M dynamic** |
 #
 # Does a recurrence have to be static? Let the gates depend on the news: a_t = sigmoid(x_t · w).
 
@@ -269,20 +268,20 @@ assert the_loop_agrees
 {"of Ann's news in Eve": [round(pattern[4, 0].item(), 3) for pattern in gated]}
 
 # %% [markdown]
-# Gates of LSTM and GRU do this, and so do newer "state-space" layers such as Mamba: causal and dynamic. What is left of
-# old news is a product of the gates on the way; attention compares each pair by itself
-# ([Dao and Gu 2024](https://arxiv.org/abs/2405.21060)). What a gate has shut out is gone for everybody after it.
-# Attention can always ask Ann herself.
+# Gates of LSTM and GRU do this, and so do newer layers such as Mamba: causal and dynamic. How much arrives of old news
+# is the product of the gates on the way; attention compares each pair by itself ([Dao and Gu
+# 2024](https://arxiv.org/abs/2405.21060)). What a gate has shut out is gone for everybody after it. Attention can
+# always ask Ann herself.
 
 # %% [markdown] name="convolution-from-heads"
 # ## Can attention become a convolution?
 #
-# Attention decides by content. Can it be made to look at the **place** alone? If so, one head looks one step left, one
-# at itself, one to the right, and `W_o` holds the kernel. Let us set the weights by hand.
+# Attention decides by content. Can it be made to look at the **place** alone? Set the weights by hand: one head looks
+# one step left, one at its own place, one to the right, and `W_o` holds the kernel.
 #
-# Every position gets an angle, p · 2π / 32, as a point on a circle: two numbers. Turn the query by one step of that
-# angle, and it points to its right neighbour (the rotations of lesson 09). A large factor makes the softmax a spike.
-# What convolution pads with zeros are here two more tokens of zeros, one at each end.
+# Position p becomes a point on a circle of 32 places: cosine and sine of the angle p · 2π / 32. A query turned by one
+# step points to its right neighbour (the rotations of lesson 09). A large factor makes the softmax a spike. The padding
+# of the convolution becomes two more tokens without content, one at each end. Six zeros fill up the width of 12.
 
 # %%
 MultiHeadAttention = mine("MultiHeadAttention")
@@ -308,7 +307,7 @@ for h, step in enumerate(steps):
 heads.W_o.bias[:C_out] = conv.bias
 
 # %% [markdown]
-# **Predict:** how near does this attention come to `nn.Conv1d`?
+# **Predict:** is this attention `nn.Conv1d` up to rounding, or only roughly?
 
 # %%
 out = heads(tokens[None], tokens[None], tokens[None])[0, 1:-1, :C_out]  # (T, C_out), without the two ends
@@ -318,14 +317,12 @@ assert three_heads_are_a_convolution
 print("largest difference below 1e-10:", difference < 1e-10)
 
 # %% [markdown]
-# Equal, up to rounding. One head for each step of the kernel is enough, and two numbers for a place. Thirty people and
-# the two ends fill this circle; a longer row needs a finer one.
-# Cordonnier, Loukas and Jaggi proved it in 2020 for pictures
-# ([arXiv:1911.03584](https://arxiv.org/abs/1911.03584), theorem 1). So attention **can** be a
-# convolution. It does not have to be, and nobody tells it to.
+# It is, up to rounding. One head for each step of the kernel is enough, and two numbers for a place. Thirty people and
+# two ends fill this circle. Cordonnier, Loukas and Jaggi proved it in 2020 for pictures
+# ([arXiv:1911.03584](https://arxiv.org/abs/1911.03584), theorem 1). So attention **can** be a convolution.
 #
-# The proof says that such weights *exist*. Whether training finds them is another question. It also has a price. Where
-# `nn.Conv1d` visits three neighbours, each head works out a whole table, and then puts a single 1 into each row.
+# The proof says that such weights *exist*. Whether training finds them is another question. And they are expensive:
+# where `nn.Conv1d` visits three neighbours, each head works out a whole table, to put a single 1 into each row.
 
 # %% [markdown] name="message-passing"
 # ## The row becomes a graph
@@ -368,8 +365,8 @@ from course_lib.message_passing import message_passing
 pass_messages = check(message_passing).verified
 
 # %% [markdown]
-# **The row is a graph:** a chain. Let each node know its place, and let the message be the sender's number times the
-# kernel's weight for that distance. **Predict:** what is one step?
+# **The row is a graph:** a chain. Let each node know its place. The message is the sender's number, times ½ from the
+# left, ¼ from oneself, ⅛ from the right. **Predict:** what does Ben gather?
 
 # %%
 place = torch.arange(T, dtype=torch.float64)
@@ -387,8 +384,10 @@ assert a_step_on_the_chain_is_a_convolution
 dict(zip(people, on_the_chain.tolist(), strict=True))
 
 # %% [markdown] name="rounds"
+# 4.5, as at the start: one step is the convolution.
+#
 # **A recurrent network** passes messages, too: from left to right, one edge per round. `nn.RNN` computes
-# h_t = tanh(W_ih x_t + W_hh h_{t−1} + b). Let a node be x_t and its state side by side. How many rounds until Eve's
+# h_t = tanh(W_ih x_t + W_hh h_{t−1} + b). Let a node be x_t and its state, zeros at first. How many rounds until Eve's
 # state is right?
 
 # %%
@@ -410,14 +409,15 @@ assert a_recurrence_needs_a_round_for_each_step
 first_right
 
 # %% [markdown]
-# One round for each step. So a recurrence is message passing with a very thin graph: T − 1 edges, and news from one end
-# needs T − 1 of them to reach the other. How many rounds does the complete graph need?
+# The first round makes Ann's state right, each further one the next person's. So a recurrence is message passing on a
+# very thin graph: T − 1 edges, and news has to cross all of them from one end to the other. How many rounds does the
+# complete graph need?
 
 # %% [markdown] name="complete-graph"
 # ## Attention is a step on the complete graph
 #
-# Everybody hears everybody. In attention a message has a weight, and the softmax divides it by the sum of all. Both
-# fit: send the exponential of the score, and the value times it. The update divides one sum by the other.
+# Everybody hears everybody. The softmax divides by a sum over all, which no sender knows. So send two things: the
+# exponential of the score, and the value times it. The update divides one sum by the other.
 
 # %%
 generator = torch.Generator().manual_seed(4)
@@ -444,8 +444,8 @@ dict(zip(people, [round(value, 3) for value in step[:, 0].tolist()], strict=True
 # The two sums are the numerator and the denominator of a softmax. Nothing in attention goes beyond "send, add, update":
 # all its power is in the message, which depends on **both** ends of the edge.
 #
-# Read it the other way round: a Transformer is a network on a graph that has all edges, with weights on them that it
-# finds by itself. If you *do* know the edges, you can give them: as a mask. Lesson 07 did so with two graphs. Which?
+# Read it the other way round: a Transformer is a network on the graph with all edges, and finds their weights by
+# itself. If you *do* know the edges, you can give them: as a mask. Which edges did the masks of lesson 07 cut?
 #
 # ### Exercise 4: `attention_on_graph`
 #
@@ -500,10 +500,11 @@ assert as_torch_with_a_causal_mask
 # %% [markdown] name="equivariance"
 # ## What is left when all edges are there?
 #
-# On the complete graph nobody has a place. Change seats, and everybody takes their result along: f(P x) = P f(x).
-# Lesson 02 called it **permutation equivariance**. It is the one prior about connections that attention keeps.
+# Change seats: does everybody take their result along? With P for the new order of the rows, that is f(P x) = P f(x).
+# Lesson 02 called it **permutation equivariance**.
 #
-# **Predict** for each layer: of all 120 ways to seat five people, in how many does everybody get the same as before?
+# **Predict** for each layer and an encoder: of all 120 ways to seat five people, in how many does everybody get the
+# same as before?
 
 # %%
 from itertools import permutations
@@ -533,15 +534,15 @@ assert the_others_know_one_seating_only
 {"everybody takes their result along": [name for name, seatings in counts.items() if seatings == 120]}
 
 # %% [markdown]
-# So order is a choice. It is not part of the machine: leave positions out for a set, add them for a sentence. The
-# average is equivariant, too, but it gives everybody the same. Attention is equivariant *and* gives each their own
-# answer.
+# On the complete graph nobody has a place. That is the one prior about connections that attention keeps. So order is a
+# choice: leave positions out for a set, add them for a sentence. The average is equivariant, too, but it gives
+# everybody the same. Attention gives each their own answer.
 
 # %% [markdown] name="anything"
 # ## Anything tokenised in, tokenised out
 #
-# An encoder needs vectors, as many as you like. It does not matter where they come from. So *one* class is enough for
-# everything that can be cut into pieces. Only the first layer differs: how a piece becomes a vector.
+# An encoder needs vectors, as many as you like. So *one* class is enough for everything that can be cut into pieces.
+# Only the first layer differs: how a piece becomes a vector.
 
 # %%
 class Reader(nn.Module):
@@ -581,11 +582,10 @@ assert one_class_reads_them_all
 len(shapes), "kinds of tokens, one class"
 
 # %% [markdown]
-# The pieces differ in number and in width, and each kind has its own way in. After that, all is the same code, and no
-# layer knows what it is reading.
+# The pieces differ in number and in width, and each kind has its own way in. After that, all is the same code.
 #
-# Shapes are cheap. Does it *learn* from them? Three tasks with nothing in common, one recipe: the same class, the same
-# sizes, the same learning rate, the same 150 steps.
+# Does it also *learn* from them? Three tasks with nothing in common, one recipe: the same class, sizes, learning rate
+# and 150 steps.
 #
 # - **A set:** seven numbers in no order. Point at the middle one, the median.
 # - **A series:** sixteen values of a wave of any frequency and phase. Predict the next one.
@@ -667,9 +667,8 @@ assert the_graph_is_read
 {"set": the_set_is_read, "series": the_series_is_read, "graph": the_graph_is_read}
 
 # %% [markdown]
-# "Anything in, anything out" is within reach. One training of each shows that it can be done, not how often it works.
-# And it is not magic: somebody has to cut the data into tokens, and to say in which sense order matters (the wave got
-# places, the set did not).
+# One training of each shows that it can be done, not how often it works. Somebody has to cut the data into tokens, and
+# to say in which sense order matters (the wave got places, the set did not).
 #
 # What came *after* 2017 went this way: pictures in patches ([Dosovitskiy et al.
 # 2021](https://arxiv.org/abs/2010.11929)), pictures, sound and point clouds by one design ([Jaegle et al.
@@ -679,15 +678,15 @@ assert the_graph_is_read
 # %% [markdown] name="scales"
 # ## Does it scale with data?
 #
-# Back to the set of seven numbers. How many examples does it take to learn which is the middle one? Three networks,
-# three trainings each, with other examples and other first weights:
+# Back to the set of seven numbers. How many examples does it take to learn which is the middle one? Three networks get
+# 32, 128 and 512 sets, three times each, with other examples and other first weights:
 #
 # - the encoder, which knows no seats;
 # - the same encoder, and each number comes with its seat: it can tell the seats apart, so the prior is gone;
 # - a network with two hidden layers of 64 that reads the seven numbers as one vector: the general case. It gets four
 #   times as many steps.
 #
-# **Predict** the three curves.
+# **Predict** the three curves: the share of new sets they get right.
 
 # %%
 def share_right(answer):
@@ -758,8 +757,9 @@ more_data_helps_all, seats_cost_examples, thirty_two_sets_without_seats_beat_512
 # The control is the encoder with seats: the same layers, as many steps, and with 32 sets it is far behind. With 512
 # sets most of the gap is closed. The fully connected network needs more sets still.
 #
-# **Predict** two more rivals: the encoder with seats on 32 sets, its seats dealt anew in every batch; and the fully
-# connected network on 512 sets, if it reads the 49 comparisons x_i > x_j instead of the seven numbers.
+# **Predict** the share for two more rivals: the encoder with seats on 32 sets, if every batch deals the seats anew, at
+# random; and the fully connected network on 512 sets, if it reads the 49 comparisons x_i > x_j instead of the seven
+# numbers.
 
 # %%
 def dealt_seats(x):
@@ -781,11 +781,11 @@ round(dealt.mean().item(), 1), round(compared.mean().item(), 1)
 
 # %% [markdown]
 # Both find about nine of ten. To change examples in a way that must not change the answer is **data augmentation**: it
-# teaches a symmetry that is not built in. And given the comparisons, a network needs no weights that seats share.
+# teaches a symmetry that is not built in. And given the comparisons, a network can do without weights shared by all
+# seats.
 #
-# For language, loss falls as a power of model size, data and computation over many orders of magnitude
-# ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)). Three points on a toy task cannot show that. They show how
-# to measure it.
+# For language, loss falls as a power of model size, data and computation over many orders of magnitude ([Kaplan et al.
+# 2020](https://arxiv.org/abs/2001.08361)). Three points on a toy task cannot show that.
 
 # %% [markdown] name="transfer"
 # ## Can it be used again?
@@ -797,7 +797,7 @@ round(dealt.mean().item(), 1), round(compared.mean().item(), 1)
 #
 # Three starts: from scratch, from a model that can do the first task, and from layers that can find the **median** of
 # numbers. **Predict:** does the start change how many labels it takes, how many steps, and how many answers are right
-# in the end? And does it help to have learned *something*, whatever it was?
+# in the end? And does it help to have learned just *anything*?
 
 # %% tags=["given"]
 from course_lib.experiments.transfer import words
@@ -840,7 +840,8 @@ today = {name: fine_tuned(start, n=256, steps=300) for name, start in starts.ite
 
 # %% [markdown]
 # That was 256 labels and 300 steps. Each start was also trained for 100 to 2,000 steps on 64 to 4,096 labels, three
-# times, first task included. That takes five minutes. The results are stored, and today's have to agree with them.
+# times, first task included. That takes five minutes. The results are stored, and today's have to agree with them to
+# 0.08.
 
 # %%
 from course_lib.experiments.stored import stored
@@ -855,8 +856,8 @@ assert today_agrees
 today_agrees
 
 # %% [markdown]
-# First the labels. Each start gets 1,000 steps. With up to 1,024 labels, 1,000 more hardly change anything: no mean
-# moves by 0.02.
+# First the labels. Each start gets 1,000 steps. With up to 1,024 labels, another 1,000 steps move no mean by as much as
+# 0.02.
 
 # %%
 labels = [64, 256, 1024, 4096]
@@ -882,7 +883,7 @@ assert an_unrelated_start_does_not
 {"related start helps": a_related_start_helps, "unrelated start helps": not an_unrelated_start_does_not}
 
 # %% [markdown]
-# Now 100, 300, 1,000 and 2,000 steps, with 1,024 labels: the means of three.
+# Now 100, 300, 1,000 and 2,000 steps, with 1,024 labels: the means of three trainings.
 
 # %%
 by_steps = {name: torch.stack([rights[name, 1024, n] for n in (100, 300, 1000, 2000)]) for name in starts}
@@ -899,10 +900,10 @@ assert scratch_never_overtakes
 # With equal labels and steps the start from scratch never overtakes it; with 4,096 labels it has caught up. The
 # median gains nothing. And the related start is not free: the first task had 9,600 labelled sentences.
 #
-# **Predict** two more rivals:
+# **Predict** the share right for two more rivals:
 #
-# - the model of the words as it is, no label of the second task: the largest of its five answers, or their sum;
-# - from scratch, 32 labels; in every batch the sixteen words are given each other's names, at random.
+# - the model of the first task as it is, no label of the second: take the largest of its five outputs, or their sum;
+# - from scratch, 32 labels; in every batch the sixteen words swap names at random.
 
 # %%
 largest, summed = rights["the largest answer", 0, 0], rights["the sum of the answers", 0, 0]
@@ -919,14 +920,14 @@ assert renaming_replaces_labels
 
 # %% [markdown]
 # The model of the words could already do the second task. Without one label (**zero-shot**) the largest of its five
-# answers is right for 0.99, more than after fine-tuning on 256 labels. The sum is right for 0.59. So the sum and the
-# new last layer threw an answer away, and labels had to buy it back.
+# outputs is right for 0.99, more than after fine-tuning on 256 labels. Their sum is right for 0.59. Fine-tuning used a
+# sum, and a new last layer: both threw an answer away, and labels had to buy it back.
 #
-# From scratch, 64 labels as they stand stay near guessing. What is missing is not labels: say that names do not matter,
-# by data augmentation, and 32 are enough. That is what the seats taught.
+# From scratch, 64 labels stay near guessing. Swap the names, and 32 are enough: it is data augmentation again, and it
+# says that names do not matter.
 #
-# What is it that the words start hands over? Its layers, and its vectors for the sixteen words. **Predict:** which of
-# the two would be enough? And the layers with random vectors that have the trained ones' mean and covariance?
+# The start from the words hands over two things: its layers, and its vectors for the sixteen words. **Predict:** would
+# one of the two be enough? Or the layers, with random vectors of the same mean and covariance as the trained ones?
 
 # %%
 handed = {"nothing": "from scratch", "vectors": "only their vectors", "layers": "only their layers",
@@ -942,8 +943,8 @@ assert random_vectors_are_between
 {name: round(each.mean().item(), 2) for name, each in ends.items()}
 
 # %% [markdown]
-# Neither. The layers alone help a little, the vectors alone hardly at all. Random vectors, spread like the trained
-# ones, give nearly half of what the layers alone lack.
+# Neither. The layers alone help a little, the vectors alone hardly at all. Layers and random vectors, spread like the
+# trained ones, close nearly half of the gap between layers alone and both.
 #
 # How much another task can use of a large model has to be measured in the same way, rivals included. Lesson 15 puts the
 # weights of one into your code.
@@ -951,12 +952,12 @@ assert random_vectors_are_between
 # %% [markdown] name="foresee"
 # ## Why did few foresee it?
 #
-# The pieces were there. Weights that depend on the data: *fast weights* in 1992
-# ([Schlag et al. 2021](https://arxiv.org/abs/2102.11174) show the kinship). Attention: Bahdanau and colleagues in 2014,
-# as a remedy for long sentences in one task. Message passing on graphs got its name in 2017, the year of the
-# Transformer. Three things spoke against putting all of it on the complete graph.
+# One design for pictures, sound and text: the pieces were there. Weights that depend on the data: *fast weights* in
+# 1992 ([Schlag et al. 2021](https://arxiv.org/abs/2102.11174) compare them with attention). Attention: Bahdanau and
+# colleagues in 2014, as a remedy for long sentences in one task. Message passing on graphs got its name in 2017, the
+# year of the Transformer. Three things spoke against joining them on the complete graph.
 #
-# **It looked wasteful.** A convolution needs 3 connections per token, the complete graph T. How many is that?
+# **It looked wasteful.** A convolution needs 3 connections per token, the complete graph T.
 
 # %%
 picture = torch.zeros(1, 3, 224, 224)
@@ -979,18 +980,18 @@ assert patches_bring_a_picture_near_a_long_text
 # ([Kaiser et al. 2017](https://arxiv.org/abs/1706.05137)). Section 7 also expects *"local, restricted attention"*. The
 # Vision Transformer did without; others brought it back ([Liu et al. 2021](https://arxiv.org/abs/2103.14030)).
 #
-# How surprised should one be? Sort what you have seen into what follows **by algebra** (a fully connected pattern
-# contains a convolution; equivariance) and what was found **by trying** (that it trains; that it goes on improving).
-# Which of the two could have been foreseen on paper?
+# Sort what you have seen into what follows **by algebra** (a fully connected pattern contains a convolution;
+# equivariance) and what was found **by trying** (that it trains; that it goes on improving). Which of the two could
+# have been foreseen on paper?
 
 # %% [markdown]
 # ## The audit
 #
-# So much for what holds by algebra and what was found by trying. There is a third kind of sentence: what people *say*.
+# So much for what holds by algebra and what was found by trying. Now to what people *say*.
 #
-# Sixteen sentences about Transformers, all of them in circulation. Some you have met in earlier lessons. For each:
-# **predict, run, verdict.** Write `True` or `False` in place of `None`; `None` means no prediction. A prediction counts
-# only if it was made before its verdict, so run the cells in order. The reason is folded below each cell.
+# Sixteen sentences about Transformers, all in circulation. For each: **predict, run, verdict.** Below each list, write
+# `True` or `False` in place of `None`, which means no prediction. A prediction counts only if it was made before its
+# verdict, so run the cells in order. The reason is folded below each cell.
 
 # %%
 guesses, verdicts = {}, {}
@@ -1080,7 +1081,8 @@ verdict("large_number", large == 0)
 #
 # </details>
 #
-# **4.** Two inputs, (1, 0) and (0, 1). Their maximum, channel by channel, is (1, 1).
+# **4.** Two inputs, (1, 0) and (0, 1). Their maximum, channel by channel, is (1, 1). Does a mixture of the two reach
+# it?
 
 # %%
 two = torch.eye(2)
@@ -1253,8 +1255,8 @@ verdict("shift_is_linear", moving_on_is_a_turn)
 #
 # </details>
 #
-# **12.** One word at six places, six random attentions, with and without a skip; as a control, neither. From what comes
-# out for 200 words, a linear map learns to tell the places. Can it for 200 other words?
+# **12.** One word at six places, six random attentions, with and without a skip; as a control, neither attention nor
+# skip. From what comes out for 200 words, a linear map learns to tell the places. Can it for 200 other words?
 
 # %%
 def places_told(skip, attend, seed):
@@ -1413,7 +1415,8 @@ verdict("always_faster", min(lead.values()) > 1)
 #
 # </details>
 #
-# **16.** A causal reader, not trained, and ten words. The loss of one masked pass, and of nine over shorter texts:
+# **16.** A causal reader, not trained, and ten words. Is the loss of one masked pass the mean of nine over shorter
+# texts?
 
 # %%
 torch.manual_seed(0)
