@@ -774,7 +774,7 @@ from course_lib.experiments.stored import stored
 rows = stored("09-beyond")  # five seeds each, measured in bins of eight places
 right = {"sinusoids": shares(rows, "sinusoids"), "learned": shares(rows, "learned")}
 plots.show(draw.beyond({"": right}), "echo")
-{name: f"{share[:, 3].mean():.2f} right at 24 to 31, {share[:, 5:].mean():.2f} from 40 on"
+{name: f"{share[:, 3].mean():.2f} at 24 to 31, {share[:, 5:].mean():.2f} from 40 on"
  for name, share in right.items()}
 
 # %% [markdown]
