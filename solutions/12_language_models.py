@@ -45,8 +45,8 @@ assert dog_comes_two_times_in_three
 Counter(after_the)
 
 # %% [markdown]
-# Whole texts of a given length get a probability, too. It is the first token's, times the second's given the first,
-# times the third's given the first two, and so on. So a model of the next token is a model of whole texts.
+# A whole text, among all of the same length, has a probability, too. Multiply: that of its first token, of the second
+# given the first, of the third given the first two, and so on. So a model of the next token is a model of whole texts.
 #
 # A computer wants numbers. Each different word gets one, in order of appearance.
 
@@ -59,7 +59,7 @@ print(ids.tolist())
 # %% [markdown] name="prefix-list"
 # ## One sample makes many samples
 #
-# Somebody has to say what is right. For translation that was a person. Here it is the text itself: cover the end, and
+# Training needs right answers. For translation a person gave them. Here the text itself does: cover the end, and
 # uncover one word.
 #
 # **Predict:** this sentence has nine words. How many questions with an answer does it hold?
@@ -75,8 +75,7 @@ assert nine_words_make_eight_questions
 # Eight, and nobody had to label them. This is why there is so much to train on: every text that was ever written is
 # full of answers.
 #
-# The eight questions overlap. We need not store them one by one: two rows will do, the tokens and the tokens one
-# place on.
+# The eight questions overlap, so two rows will do for all of them: the tokens, and the tokens that follow them.
 
 # %% [markdown]
 # ### Exercise 1: `shift_labels`
@@ -198,7 +197,8 @@ print("dog after the:", round(surprise(smooth, "the", "dog"), 2), " ran after ca
 # Counting works for pairs. For longer contexts the table would have a row for every context there is, so we shall need
 # a network. As a rehearsal, give gradient descent a table for pairs: an `nn.Embedding` with V rows of V logits.
 #
-# **Predict:** it starts with random numbers, and only ever sees the loss. Which probabilities will it end with?
+# **Predict:** the table starts with random numbers, and is trained on the loss alone. Which probabilities will it end
+# with for "the"? And for "ran"?
 
 # %% [markdown]
 # ### Exercise 3: `BigramLM`
@@ -217,7 +217,7 @@ print("dog after the:", round(surprise(smooth, "the", "dog"), 2), " ran after ca
 #
 # 1. logits: look up a row for every token
 # 2. no targets: return the logits, and None
-# 3. otherwise flatten a *copy* of the logits for the loss, and return logits as they were
+# 3. otherwise flatten logits and targets for the loss, and return the logits as (B, T, V)
 #
 # </details>
 
@@ -253,8 +253,8 @@ assert no_table_does_better_than_counting
 
 # %% [markdown]
 # Where there was something to count, the same table came out. Cross-entropy has its lowest point where the
-# probabilities *are* the shares. The row of "ran" was never asked, got no gradient, and is as random as it began. What
-# a network learns beyond a table is how to share between contexts that no table could list.
+# probabilities *are* the counted shares. The row of "ran" was never asked, got no gradient, and is as random as it
+# began. A network can go beyond a table: it can use in one context what it has learned in another.
 
 # %% [markdown] name="decoder-only"
 # ## A Transformer that only writes
@@ -270,7 +270,7 @@ assert no_table_does_better_than_counting
 # | **outputs** | logits (B, T, V) | logits (B, T, V) |
 #
 # Here is a block, and what a model does with its blocks. Each norm comes *before* its sublayer (lesson 08). Your
-# attention is given a causal mask; one of the library that looks back by itself needs none.
+# attention gets a causal mask. `mask` gives None only for `CausalAttention`, which has it built in.
 
 # %%
 import inspect
@@ -292,8 +292,8 @@ tuple(logits.shape)
 # %% [markdown] name="one-pass"
 # ## One pass or eight?
 #
-# Eight questions, and only one pass through the model: it gave logits at every place. Is that fair? The fourth word has
-# to guess "dog", and "dog" is the very next input.
+# Eight questions, and only one pass through the model: it gave logits at every place. Is that fair? The fourth place
+# has to guess "dog", and "dog" is the fifth input.
 #
 # **Predict:** ask the eight prefixes one by one, each in a pass of its own, and take the mean of the eight losses. How
 # does it compare with the loss of the one pass?
@@ -306,8 +306,8 @@ assert one_masked_pass_is_t_separate_passes
 print(f"one pass: {one_pass.item():.3f}  mean of eight passes: {separate.mean().item():.3f}")
 
 # %% [markdown]
-# Equal, so "one sentence makes T samples" is no figure of speech. It is the causal mask that makes it true: a place
-# computes just what it would compute if nothing came after it. **Predict:** what if the mask lets everything through?
+# Equal, so one sentence does make T samples. The causal mask is the reason: a place computes just what it would compute
+# if nothing came after it. **Predict:** will the two still be equal if the mask lets everything through?
 
 # %%
 see_all = torch.ones(8, 8, dtype=torch.bool)
@@ -321,7 +321,7 @@ print(f"without the mask: {unmasked.item():.3f}")
 
 # %% [markdown]
 # Another number. By chance it is a little better or worse: this model was never trained, and has not learned to use
-# what it is shown. Training would soon teach it to copy the next word from where it stands (lesson 07).
+# what it is shown. Training would soon teach it to copy the next word from the next place (lesson 07).
 
 # %% [markdown] name="step-by-step"
 # ## Step by step, or all at once
@@ -346,10 +346,10 @@ a_sum_needs_no_loop = torch.allclose(running_sum, x[0].cumsum(dim=0), atol=1e-5)
 assert a_sum_needs_no_loop
 
 # %% [markdown]
-# `gru(x)` is one call, and can be trained on all eight questions, too. But inside it is this loop. That state t is made
-# from state t − 1 does not force a loop: so it is in a running sum, which is one masked product. But a GRU bends each
-# state before it makes the next one, and its steps do not add up like that. Attention has no chain: all T rows of the
-# score matrix are one product.
+# `gru(x)` is one call, and can be trained on all eight questions, too. But inside it is this loop. A running sum also
+# makes state t from state t − 1, and yet it is one masked product. A GRU is different: it puts each state through
+# nonlinear functions, so its steps do not join into one product. Attention has no chain: all T rows of the score matrix
+# are one product.
 #
 # ## A claim to test
 #
@@ -417,11 +417,11 @@ print(f"at 512 tokens recurrence takes {lead[2]:.1f} times as long")
 print(f"at 4,096 tokens attention takes {1 / lead[5]:.1f} times as long")
 
 # %% [markdown]
-# At 512 tokens attention is clearly faster. But its scores grow with the square of the length, and its lead melts.
+# At 512 tokens attention is clearly faster. But its scores grow with the square of the length, and its lead shrinks.
 # Where do the lines cross in your figure? With us, on one core, it was between 1,024 and 2,048 tokens.
 #
-# Is it the chain that holds recurrence up? Then a step should have time for other texts, too. **Predict:** sixteen
-# texts of 128 tokens at once. How many times as long does each layer take for them as for one?
+# Is it the chain of steps that makes recurrence slow? Give each step more to do. **Predict:** sixteen texts of 128
+# tokens at once. How many times as long does each layer take for them as for one?
 
 # %% tags=["nbval-ignore-output"]
 rounds = [[[seconds(layer, 128, texts) for layer in layers.values()] for texts in (1, 16)] for _ in range(10)]
@@ -437,8 +437,8 @@ for texts, (gru_took, attention_took) in {"one text": one, "sixteen": sixteen}.i
 # **Verdict: it depends on the length, and on how many texts come at once.** A recurrent layer spends much of its time
 # on getting from step to step. Other texts can share that time.
 #
-# (The course's own `MultiHeadAttention` asks torch for a fused version that never keeps all scores. It is faster. The
-# square remains.)
+# (The course's own `MultiHeadAttention` asks torch for a faster version that never keeps all scores, explained below.
+# Its time still grows with the square.)
 
 # %% [markdown] name="quadratic"
 # ## What a long context costs
@@ -460,8 +460,8 @@ for T in (1_000, 10_000, 100_000):
     print(f"{T:7,} tokens: {scores_of_one_head(T) / 1e9:6.3f} gigabytes for each head of each layer")
 
 # %% [markdown]
-# And the time? Take our measurement at 2,048 tokens, extrapolate by the square, and look whether 4,096 keeps to it.
-# Then the novel.
+# And the time? Multiply the time at 2,048 tokens by four: is that what we measured at 4,096? Then do the same for the
+# novel.
 
 # %%
 expected = 4 * cost["attention"][4]
@@ -478,12 +478,13 @@ print(f"a novel, one layer, one training step: {novel:.0f} s")
 # %% [markdown] name="fused-attention"
 # ## Never keep all the scores
 #
-# The memory above is for scores that nobody asked for: they are only a step on the way to the output. But a weight is
-# an exponential divided by the *sum* of all of them. So all scores have to be there at once. Or do they?
+# The scores are only a step on the way to the output. But a weight is an exponential divided by the *sum* of all of
+# them. So must all scores be there at once?
 #
-# One number first. Mix the values 10, 20 and 60 with the scores 0, 1 and 2, and look at them one at a time. Keep three
-# numbers only: the largest score so far, the sum of exponentials, the mixture. When a larger score comes, shrink what
-# is there. **Before you run the cell:** by which factor, when the score goes from 0 to 1?
+# By hand first. Mix the values 10, 20 and 60 with the scores 0, 1 and 2, and look at them one at a time. Keep three
+# numbers only: the largest score so far, the sum of the weights exp(score − largest), and the sum of weight · value.
+# When a larger score comes, both sums have to shrink. **Before you run the cell:** by which factor, when the score goes
+# from 0 to 1?
 
 # %%
 import math
@@ -510,8 +511,9 @@ assert one_at_a_time_is_the_softmax
 print(f"one at a time {by_hand:.3f}, at once {at_once:.3f}")
 
 # %% [markdown]
-# The mean is right after every score: it is the mean of what was seen. So read the keys in blocks, and never hold more
-# than (T, 64) scores. This is the idea behind *fused* attention. **Predict:** how far is it from the textbook?
+# After every score, the mean is right for what was seen so far. So read the keys in blocks of 64, and never hold more
+# than (T, 64) scores. This is the idea behind *fused* attention. **Predict:** how far is its output from that
+# of `scaled_dot_product_attention`, the textbook?
 
 # %%
 def in_blocks(q, k, v, size=64):
@@ -536,9 +538,9 @@ assert blocks_change_nothing
 print("largest difference below 0.00001:", blocks_change_nothing)
 
 # %% [markdown]
-# What about the way back? The textbook keeps its weights for the gradients, T × T of them. Fused attention keeps one
-# number for each row, the logarithm of its sum of exponentials, and works the weights out again. Let torch tell us what
-# each of them keeps. **Predict:** twice the tokens, how many times the memory?
+# And the backward pass? The textbook keeps its T × T weights for the gradients. Fused attention keeps one number for
+# each row, the logarithm of its sum of exponentials, and works the weights out again. Let torch tell us what each of
+# them keeps. **Predict:** twice the tokens, how many times the memory?
 
 # %%
 def kept_for_the_gradients(attend, T):
@@ -572,11 +574,11 @@ print(f"from 2,048 to 4,096 tokens: textbook × {growth['textbook']:.1f}, fused 
 # %% [markdown]
 # ## Where does the time go?
 #
-# A softmax does little with each number. So it is often said that it waits for memory, in the field's words that it is
-# **memory-bound**: the numbers take longer to arrive than to be worked on. A small array stays in the processor's
-# cache, close to the arithmetic. If memory is what the softmax waits for, it gets through many more numbers per second
-# there than in an array that is too large for the cache. We compare it with plain copying, which does nothing but wait,
-# and with the exponentials alone. **Predict:** which of the three lines falls when the array outgrows the cache?
+# A softmax does little with each number. So it is often called **memory-bound**: its numbers take longer to arrive from
+# memory than to be worked on. A small array stays in the processor's cache, close to the arithmetic. If the softmax
+# waits for memory, it gets through many more numbers per second there than in an array too large for the cache. We
+# compare it with plain copying, which has no arithmetic at all, and with the exponentials alone. **Predict:** which of
+# the three lines falls when the array outgrows the cache?
 
 # %%
 def fastest(step, rounds=15):
@@ -616,13 +618,12 @@ print(f"of its speed in the cache, softmax keeps {rates['softmax'][-1] / in_the_
       f"copying {rates['copy'][-1] / in_the_cache['copy']:.0%}")
 
 # %% [markdown]
-# On the server where this notebook was written, copying loses two thirds of its speed, and the softmax hardly any: it
-# is about as slow as exponentials alone, in the cache or not. So *on this processor* the softmax waits for arithmetic.
-# On a GPU, where arithmetic is far faster than memory, it does wait for memory, and that is what FlashAttention was
-# written for.
+# On our server, copying loses two thirds of its speed, and the softmax hardly any. It is about as slow as exponentials
+# alone, in the cache or not. So *on this processor* the softmax waits for arithmetic. On a GPU, where arithmetic is far
+# faster than memory, it does wait for memory, and that is what FlashAttention was written for.
 #
-# Then how do the steps of attention share the time? The textbook asks for new memory at each step, for T × T numbers.
-# Below, the same steps also write into memory that is already there.
+# Which step of attention takes the time? First both versions as a whole. The textbook takes new memory for T × T
+# numbers at each step. Then its four steps one by one, written into memory that is already there.
 
 # %% tags=["nbval-ignore-output"]
 T, d = 2048, 64
@@ -639,10 +640,10 @@ for name, step in taken.items():
     print(f"{name:14} {1000 * step:5.1f} ms, {step / sum(taken.values()):.0%} of the four steps")
 
 # %% [markdown]
-# With us, the two products take most of the four steps' time; the softmax, one exponential for 128 multiplications,
-# takes a tenth to a seventh. The textbook does the same four steps in new memory, and takes longer than the four
+# With us, the two products take most of the four steps' time: each score costs them 2 × 64 multiplications. It costs
+# the softmax one exponential, a tenth to a seventh of the time. The textbook, in new memory, takes longer than the four
 # together; how much longer changes from run to run. How much time fused attention saves depends on the processor. What
-# it saves on every machine is memory. The operations still grow quadratically, so the verdict above stays.
+# it saves on every machine is memory. The operations still grow with the square, so the verdict above stays.
 #
 # (The running softmax is from Milakov and Gimelshein 2018, [arXiv:1805.02867](https://arxiv.org/abs/1805.02867).
 # Attention without the square of memory: Rabe and Staats 2021, [arXiv:2112.05682](https://arxiv.org/abs/2112.05682),
@@ -653,8 +654,8 @@ for name, step in taken.items():
 # Python brings its own manual along, as plain text, in `pydoc_data`. It is not the same in each version of Python, so
 # exact figures may differ a little from those in the text.
 #
-# Two traps lie in it. Whole paragraphs are repeated: a model that learned one by heart would shine on its copy. And
-# neighbouring lines are alike, so we must not hold out lines. **Predict** how to avoid both, before you read on.
+# Two traps lie in it. Whole paragraphs are repeated: a model that learned one by heart would do well on its copy. And
+# neighbouring lines are alike: held-out lines would be too easy. **Predict** how to avoid both, before you read on.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib.experiments.language import LETTERS, manual, numbers
@@ -667,7 +668,7 @@ assert no_paragraph_of_the_test_is_elsewhere
 
 # %% [markdown]
 # `manual()` keeps each paragraph once, and deals out whole topics. Models learn from the **training** text. Whatever we
-# choose, we choose by the **validation** text. The **test** text is asked once, at the end.
+# choose, we choose by the **validation** text. The **test** text is kept for the end.
 
 # %% [markdown] name="bits"
 # ## Bits per character
@@ -675,8 +676,9 @@ assert no_paragraph_of_the_test_is_elsewhere
 # Models may cut a text into different tokens: characters, or larger pieces. A loss *per token* cannot be compared then.
 # So we add up the bits of a whole text, and divide by its characters, whatever the tokens were.
 #
-# Papers often report **perplexity** instead: 2 to the power of the bits per token. It is the number of equally likely
-# tokens among which a choice would be as hard. (It depends on how the text is cut, so compare it with care.)
+# Papers often report **perplexity** instead: 2 to the power of the bits per token, which is e to the loss (lesson 11).
+# A choice among so many equally likely tokens would be as hard. (It depends on how the text is cut, so compare it with
+# care.)
 #
 # **Predict:** 96 characters, all equally likely. How many bits is each? And what is the perplexity?
 
@@ -685,22 +687,22 @@ knowing_nothing = math.log2(len(LETTERS))
 print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 
 # %% [markdown] name="n-grams"
-# ## An opponent that deserves the name
+# ## A strong opponent
 #
-# A new model should beat a good old one, not a straw man. The good old ones are **n-grams**: count what followed the
-# last n − 1 tokens. Long contexts are precise and mostly unseen. Short ones are vague and well known. How far should a
-# context be trusted?
+# A new model should beat a good old one. The good old ones are **n-grams**: count what followed the last n − 1 tokens.
+# Long contexts are precise, but mostly unseen. Short ones are vague, but seen often. How far should a context be
+# trusted?
 #
 # **Interpolated Kneser-Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
 #
-# 1. It lowers every count by a **discount**: counts of 1 by one number, counts of 2 by another, larger ones by a third.
-#    What a context's counts have given away goes to the context that is one token shorter:
-#    p = (count − discount) / c + (all its discounts / c) · p of the shorter one, for a context that was seen c times.
-# 2. The shorter context counts *how many different* tokens stood before, not how often. A word that comes often, but
-#    always after the same word, is no good guess after another one.
+# 1. Every count is lowered by a **discount**: counts of 1 by one number, of 2 by another, larger ones by a third.
+#    What is taken from a context's counts goes to the context that is one token shorter:
+#    p = (count − discount) / c + (sum of its discounts / c) · p of the shorter one, where c is the sum of its counts.
+# 2. A shorter context does not count how often a token came, but how many *different* tokens stood before. A word that
+#    comes often, but always after the same word, is no good guess after another one.
 #
-# **Predict** for our nine words, after a word that was never seen, such as *fish*: "dog" came twice and "cat" once.
-# Which one does Kneser-Ney find likelier?
+# **Predict** for our nine words: "dog" came twice and "cat" once. After *fish*, which was never seen, does Kneser-Ney
+# find one of them likelier?
 
 # %% tags=["given"]
 from course_lib.experiments.language import counted
@@ -714,7 +716,7 @@ print("before each word, different ones:", dict(small[()][0]))  # "the" also sta
 
 # %% [markdown]
 # Equally likely: both came after "the" and after nothing else. The discounts are estimated from how many counts are 1,
-# 2, 3 and 4. The rule itself becomes one line of code, and goes from the shortest context to the longest.
+# 2, 3 and 4. The formula for p is one line of `bits_by_counting`, which goes from the shortest context to the longest.
 
 # %% tags=["given"]
 from course_lib.experiments.language import discounts
@@ -743,9 +745,9 @@ assert longer_contexts_help_less_and_less
 # %% [markdown] name="byte-pairs"
 # ## Larger tokens: byte pairs
 #
-# Characters are small change: most of a model's few places go to spelling. Words are too many, and a new one is always
-# missing. In between lies **byte-pair encoding**: begin with characters, and again and again make the most frequent
-# *pair* a token of its own (Gage 1994; Sennrich and colleagues 2016).
+# If tokens are characters, most of a model's few places go to spelling. Words are too many, and new ones are missing.
+# In between lies **byte-pair encoding**: begin with characters, and again and again make the most frequent *pair* a
+# token of its own (Gage 1994; Sennrich and colleagues 2016).
 #
 # A trick keeps it short. Write token number i as the character `chr(i)`. Then a text of tokens is a string, and to join
 # a pair is one `replace`. **Predict** which pairs of characters are the most frequent in "the cat saw the dog and the
@@ -784,8 +786,8 @@ assert a_token_is_worth_two_characters_or_more
 print([spelled[i] for i in encode("the value of the attribute is a string")])
 
 # %% [markdown]
-# Now n-grams of these tokens, in bits per *character* again. **Predict:** how many pairs does it take to do better than
-# four characters? And which is better in the end?
+# Now n-grams of these tokens, in bits per *character* again. **Predict:** which n does better than four characters? And
+# which are better when each has its best n?
 
 # %%
 in_pairs = [written_in(pairs, text) for text in texts]
@@ -804,9 +806,9 @@ assert three_pairs_do_better_than_four_characters
 assert in_the_end_characters_are_better
 
 # %% [markdown]
-# A token is worth more than two characters here, so fewer of them do. But long tokens are rarer than characters, and
-# there is less to count. The best counting model is the one with the lowest bits on the validation text. Let us ask
-# that one about the test text.
+# A token holds more than two characters here, so fewer are needed. But each token is rarer than a character, and there
+# is less to count. The best counting model is the one with the lowest bits on the validation text. Now it gets the test
+# text.
 
 # %% tags=["nbval-ignore-output"]
 best_n = min(by_characters, key=by_characters.get)
@@ -853,13 +855,13 @@ tuple(x.shape), tuple(y.shape)
 # ## Train it
 #
 # Two blocks, 96 wide, of *your* attention and *your* feed-forward network. A context window of 32 tokens, sixteen
-# pieces per step. No piece needs a start token: it begins anywhere in the text, and its first token is never asked for.
+# pieces per step. No piece needs a start token: it begins anywhere in the text, and its first token is never a target.
 #
 # The optimiser is **AdamW**: Adam (lesson 04), which also shrinks every weight a little at each step. The two `betas`
 # say how long it remembers: gradients for about 1 / (1 − 0.9) = 10 steps, their squares for about 100. The learning
 # rate rises for a tenth of the steps and then falls to nearly 0.
 #
-# It takes about a minute. **Predict** its bits per character: counting needs what you have just seen.
+# It takes about a minute. **Predict** its bits per character on the test text: counting needs about 1.83.
 
 # %% tags=["nbval-ignore-output"]
 WINDOW, STEPS = 32, 2000
@@ -893,9 +895,9 @@ print(f"counting {by_counting:.2f}, Transformer {by_transformer:.2f} bits per ch
 print(f"the Transformer on its training text: {on_what_it_read:.2f}")
 
 # %% [markdown]
-# A model of the 1990s wins, without a single gradient, though with more counts than the Transformer has parameters.
-# (Our recipe was even found, in a dozen tries, on topics that are now in the test text, and that favours the
-# Transformer.) The Transformer knows its training text far better than a new one. What has to grow, so that it wins?
+# A model of the 1990s wins, without a single gradient, though with more counts than the Transformer has parameters. (We
+# found our recipe in a dozen tries, on topics that are now in the test text. That favours the Transformer.) The
+# Transformer knows its training text far better than a new one. What has to grow, so that it wins?
 #
 # Two things are easy to grow. The text: the docstrings of Python's standard library make it seven times as long. And
 # the training: 8,000 or 16,000 steps in place of 2,000. **Predict** who wins with more steps alone, with more text
@@ -949,17 +951,18 @@ print("lead with both, in bits or more:", {asked: round(bits, 3) for asked, bits
 
 # %% [markdown]
 # **Verdict: with this recipe, text and training have to grow together.** More steps on the short text make it worse.
-# That can be mended without more text: one training of ours with a dropout of 0.3, 8,000 steps, came to 1.99. Counting
-# still won. In 2,000 steps each token of the longer text is read only 1.3 times on average. With both, the Transformer
-# overtakes counting, by little. This is one small model. How text, training and the model's size should grow together
-# is what **scaling laws** measure (Kaplan et al. 2020, [arXiv:2001.08361](https://arxiv.org/abs/2001.08361); Hoffmann
-# et al. 2022, [arXiv:2203.15556](https://arxiv.org/abs/2203.15556)).
+# More dropout mends that: one training of ours with 0.3 instead of 0.05, 8,000 steps, came to 1.99. Counting still won.
+# More text alone does little: in 2,000 steps each of its tokens is read only 1.3 times on average. With both, the
+# Transformer overtakes counting, by little. This is one small model. How text, training and the model's size should
+# grow together is what **scaling laws** measure (Kaplan et al. 2020,
+# [arXiv:2001.08361](https://arxiv.org/abs/2001.08361); Hoffmann et al. 2022,
+# [arXiv:2203.15556](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown] name="temperature"
 # ## Let it write
 #
 # The model gives logits. To write, somebody has to choose a token. The likeliest one each time? Then it always writes
-# the same, and soon goes round in circles. So we **draw**, and two knobs say how boldly:
+# the same, and soon repeats itself. So we **draw**, and two knobs say how boldly:
 #
 # - **temperature**: divide the logits by it before the softmax;
 # - **top-k**: only the k likeliest tokens may be drawn at all.
@@ -1054,8 +1057,9 @@ from course_lib.language_model import generate
 write = check(generate).verified
 
 # %% [markdown]
-# Your function has no knobs, and needs none: it draws from whatever logits a model gives. So the knobs go *around the
-# model*. Read the three texts. **Predict:** for each setting, how many of the words stand nowhere in the training text?
+# Your function draws from whatever logits a model gives. So the knobs go *around the model*. **Predict:** at
+# temperature 1, at 0.5 with top-k 20, and at 2: what share of the words stands nowhere in the training text? Then read
+# the three texts.
 
 # %% tags=["nbval-ignore-output"]
 class Tuned(nn.Module):
@@ -1082,14 +1086,14 @@ assert hotter_is_worse_at_spelling
 print("words that the training text does not have:", {T: f"{share:.0%}" for T, share in unknown.items()})
 
 # %% [markdown]
-# The cool one keeps to words that it has read. The hot one forgets how to spell. All have something of the *sound* of a
-# manual. What they say is mostly nonsense: the model was asked for what comes next, not for what is true.
+# The cool one mostly keeps to words that it has read. The hot one forgets how to spell. All have something of the
+# *sound* of a manual. What they say is mostly nonsense: the model was asked for what comes next, not for what is true.
 
 # %% [markdown] name="context-window"
 # ## What lies beyond the window
 #
 # The window was 32 tokens. **Predict:** two stories begin differently, and then share their last 32 tokens. Both are
-# continued with the same random seed. Where do the continuations part?
+# continued with the same random seed. Will the continuations differ, and where?
 
 # %%
 one, other = test[:60].clone()[None], test[:60].clone()[None]
@@ -1105,8 +1109,8 @@ assert beyond_the_window_there_is_nothing
 print("They differ in their first 28 tokens, and in", (continued[0] != continued[1]).sum().item(), "of 40 new ones")
 
 # %% [markdown]
-# Nowhere. For the model, text outside the window does not exist. A model can be *asked* with a longer window, since our
-# sinusoids go on for ever. But lesson 09 measured what happens at positions that were never trained.
+# Nowhere. For the model, text outside the window does not exist. A model can be *given* a longer window, since our
+# sinusoids have no last position. But lesson 09 measured what happens at positions that were never trained.
 
 # %% [markdown] name="kv-cache"
 # ## Do not read it all again
@@ -1130,8 +1134,8 @@ assert the_cache_changes_nothing
 tuple(kept.shape), the_cache_changes_nothing
 
 # %% [markdown]
-# Now your own `generate`, with either model, 384 tokens. Your function need not know which one it is. The window is 400
-# here, so that it does not slide. The model was trained on 32, and writes badly so far out; it is the time that counts.
+# Now your own `generate` writes 384 tokens with the model, and with its cached version. The window is 400 here, so that
+# it does not slide. The model was trained on 32, and writes badly so far out; only the time counts here.
 
 # %%
 def timed(reader):
@@ -1151,8 +1155,8 @@ assert the_cache_is_faster
 print(f"the same 384 tokens; without the cache it takes {slow / quick:.1f} times as long")
 
 # %% [markdown]
-# It costs memory: two vectors a token and layer. Here it also works only while the window grows. As soon as it
-# slides, every token has a new position, and `WithCache` begins anew.
+# The cache costs memory: two vectors for each token in each layer. Here it also works only while the window grows. When
+# the window slides, every token has a new position, and `WithCache` begins anew.
 
 # %% [markdown] name="logit-lens"
 # ## Looking into the stack
@@ -1161,7 +1165,7 @@ print(f"the same 384 tokens; without the cache it takes {slow / quick:.1f} times
 # and a linear map read the *next* word off it. What is it in between?
 #
 # The **logit lens** looks: put the last norm and the last map behind *every* block, as if the stack ended there. The
-# model was never trained for that. **Predict:** how many bits per character after no block, after one, after two?
+# model was never trained for that. **Predict:** how many times the whole model's bits after no block, and after one?
 
 # %% tags=["nbval-ignore-output"]
 def read_after(blocks):
@@ -1182,9 +1186,9 @@ assert each_block_brings_it_nearer_to_the_next_word
 print("whole model = 1; after no block and one:", [round(bits / depth[2], 2) for bits in depth[:2]])
 
 # %% [markdown]
-# Does a lower vector hold less of the next word, or can the lens only not read it? The lens was trained on vectors
-# after two blocks. As a control, train a norm and a map for each lower height, and leave the blocks as they are.
-# **Predict:** how much of the difference will go?
+# Does a lower vector say less about the next word, or is the lens just unable to read it? The lens was trained on
+# vectors after two blocks. As a control, train a norm and a map for each lower height, and leave the blocks as they
+# are. **Predict:** how much of the difference will disappear?
 
 # %% tags=["nbval-ignore-output"]
 import copy
@@ -1225,16 +1229,16 @@ plots.show(figure, "For twelve tokens of a held-out topic, the probability of th
                    "and two. Some places grow brighter from row to row, others stay dark or lose again.")
 
 # %% [markdown]
-# Not every square grows brighter: a block can also talk the model out of a right guess. It only ever *adds* to what is
-# there: that is the skip connection.
+# Not every square grows brighter. A block only *adds* to what is there (the skip connection), but that can also make a
+# right guess less likely.
 
 # %% [markdown]
 # ## A real one
 #
-# **SmolLM2** is built on the same idea: decoder-only, the next token. It has 135 million numbers, and has read two
+# **SmolLM2** is built on the same idea: decoder-only, the next token. It has 135 million parameters, and has read two
 # trillion tokens ([Ben Allal et al. 2025](https://arxiv.org/abs/2502.02737)). Four of its parts are newer than ours,
-# and lesson 15 builds them. `probabilities` and `write` are still yours: they need a model, whichever it is. Set
-# `FETCH = True`: it fetches 93 MB once. Without it the lesson is complete.
+# and lesson 15 builds them. `probabilities` and `write` are still yours: they work with any model. Set `FETCH = True`:
+# it fetches 93 MB once. Without it the lesson is complete.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib import data
@@ -1269,11 +1273,11 @@ if real is not None:
 # ## Summary
 #
 # - A language model says how probable each token is to come next. Text is its own answer key.
-# - Counted pairs and a trained table agree: cross-entropy is lowest at the shares.
+# - Counted pairs and a trained table agree: cross-entropy is lowest at the counted shares.
 # - One masked pass is T passes: the same loss. A GRU trains on all places, too, but has to go step by step.
 # - Attention is faster than recurrence on one short text. Many texts at once shrink that lead; a long text ends it.
 # - Bits per character compare models with different tokens; perplexity is 2 to the power of the bits per token.
-# - On a short text, counting beat our Transformer. It turned when text and training grew together.
+# - On a short text, counting beat our Transformer. The Transformer won when text and training both grew.
 # - Temperature and top-k choose how boldly to draw. A KV cache gives the same text sooner.
 # - Here each block makes the next word easier to read. The logit lens sees that, and exaggerates it.
 #
