@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 08 · The connecting wires: skip connection, layer norm, feed-forward
 #
-# *90 minutes · needs lesson 07 · three exercises*
+# *110 minutes · needs lesson 07 · three exercises*
 #
 # **At the end you can**
 #

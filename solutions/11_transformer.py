@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 11 · The decoder, the full Transformer, translation
 #
-# *165 minutes · needs lesson 10 · seven exercises*
+# *180 minutes · needs lesson 10 · seven exercises*
 #
 # **At the end you can**
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 12 · Language models: predict the next token
 #
-# *135 minutes · needs lessons 07 and 08 · six exercises*
+# *150 minutes · needs lessons 07 and 08 · six exercises*
 #
 # **At the end you can**
 #

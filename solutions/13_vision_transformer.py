@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13 · The Vision Transformer
 #
-# *100 minutes · needs lesson 10 · three exercises*
+# *110 minutes · needs lesson 10 · three exercises*
 #
 # **At the end you can**
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15 · Real weights in your own code
 #
-# *110 minutes · needs lessons 10 and 12 · six exercises*
+# *130 minutes · needs lessons 10 and 12 · six exercises*
 #
 # **At the end you can**
 #
