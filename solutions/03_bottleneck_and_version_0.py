@@ -24,9 +24,10 @@ torch.set_num_threads(1)
 # %% [markdown] name="bottleneck"
 # ## Read, then write
 #
-# In 2014 two groups translated with two recurrent networks (Cho et al., Sutskever et al.). The **encoder** reads the
-# source word by word and keeps one state. The **decoder** starts from that state and writes. Nothing else passes from
-# one to the other. Such a pair is called a **sequence-to-sequence** network.
+# In 2014 two groups (Cho et al., Sutskever et al.) each translated with two *recurrent* networks. Such a network takes
+# one vector in per step and updates another one, its *state*. The **encoder** reads the source word by word. The
+# **decoder** starts from its last state and writes. Nothing else passes from one to the other. Such a pair is called a
+# **sequence-to-sequence** network.
 #
 # Our toy has the same shape: read a word letter by letter, then write it backwards.
 #
@@ -48,18 +49,18 @@ def to_ids(word):
 to_ids("star"), to_ids("rats")
 
 # %% [markdown]
-# Both networks are recurrent: each step takes one vector in and renews the state. Ours is a **GRU** (its inside comes
-# later). One step, `nn.GRUCell`, takes an input (B, D) and the state (B, H), and returns the new state (B, H). `nn.GRU`
-# takes the steps over a whole word, (B, T, D), and returns all T states and the last one.
+# Ours is a **GRU** (*gated recurrent unit*; its inside comes later). One step, `nn.GRUCell`, takes an input (B, D) and
+# a state of H numbers, (B, H), and returns the new state (B, H). `nn.GRU` takes the steps over a whole word, (B, T, D),
+# and returns all T states and the last one.
 #
-# `read` is the encoder. `look` says what the decoder gets to see of its states.
+# `read` is the encoder. `look` says what the decoder sees of the encoder's states. `decoder` and `out` are used below.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import Bottleneck
 
 # %% [markdown]
-# **Predict:** how many numbers does the decoder get for "star", and how many for a text of 400 letters? How much do
-# they change, in an untrained network, if we exchange the first letter?
+# **Predict:** how many numbers does the decoder get for "star", and how many for a text of 400 letters? Do these
+# numbers change, in an untrained network, if we exchange the first letter?
 
 # %%
 torch.manual_seed(0)
@@ -78,10 +79,11 @@ assert the_first_of_400_letters_leaves_no_trace
 # Untrained, it keeps no trace of the first of 400 letters.
 #
 # Is that too small for 12 letters? Not on paper: one of 16 letters has 4 bits, so the word has 48, and 72 numbers of 32
-# bits have 2,304. But the network has to **learn** how to pack letter after letter into one vector, and how to unpack
-# each at the right time. How far does training get?
+# bits have 2,304. But the network has to **learn** how to pack the letters into one vector, and how to unpack each at
+# the right time. How far does training get?
 #
-# The decoder writes one letter per step. It gets the letter before, what it sees of the source, and its own state:
+# The decoder writes one letter per step. It gets the letter before, y_{i−1}, what it sees of the source, c, and its own
+# state, s_{i−1}. f and g are its two networks:
 #
 # - s_i = f(s_{i−1}, y_{i−1}, c): the new state
 # - p(y_i | …) = g(y_{i−1}, s_i, c): a probability for each letter
@@ -96,8 +98,8 @@ states, last = model.read(to_ids("star"))
 [tuple(each.shape) for each in step(model, torch.tensor([START]), last, states)]  # logits, state, weights
 
 # %% [markdown]
-# In training, y_{i−1} is the *right* letter before, even if the decoder would have written another ("teacher
-# forcing"). Later it has to live with its own.
+# In training, y_{i−1} is the *right* letter before, even if the decoder would have written another ("teacher forcing").
+# Later it gets the letter that it wrote itself.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import write
@@ -181,8 +183,8 @@ def draw_curves(curves, alt):
 
 
 # %% [markdown]
-# **Predict:** draw the curve for 1 to 20 letters before you see it. The network has seen every length up to 12
-# equally often. Is it equally good up to 12? And what comes after?
+# **Predict:** draw the curve for 1 to 20 letters. The network has seen every length up to 12 equally often. Is it
+# equally good up to 12? And what comes after?
 
 # %%
 plain = curve(train(Bottleneck, steps=1200))
@@ -192,9 +194,9 @@ draw_curves({"one vector": [plain]}, "Share of words without a mistake over thei
 # %% [markdown] name="falls-off"
 # ## Where it falls off
 #
-# The network saw as many words of 12 letters as of 3. Still, the curve falls **inside** the trained range. Is the
-# vector too narrow, or the training too short? We trained three widths for 1,200 and for 6,000 steps, with three seeds
-# each. That takes minutes, so the results are stored: `course_lib/experiments/results/03-cliff.tsv` names the command.
+# The curve falls **inside** the trained range. Call this fall the *cliff*. Is the vector too narrow, or the training
+# too short? We trained three widths for 1,200 and for 6,000 steps, with three seeds each. That takes minutes, so the
+# results are stored: `course_lib/experiments/results/03-cliff.tsv` names the command.
 #
 # **Predict:** which moves the cliff further, twice the width or five times the steps?
 
@@ -229,28 +231,29 @@ assert the_run_of_today_agrees
 at_twelve
 
 # %% [markdown]
-# Both move it, five times the steps more than twice the width (an unequal race: 5 against 2). The same 72 numbers that
-# carried hardly any word of 12 letters carry more than 8 in 10 after longer training. So they were not full: **what one
-# vector can carry depends on its width and on how long it has learned to pack.** At 18 letters, beyond the trained
-# range, nothing is left.
+# Both move it. Five times the steps do more than twice the width, though 5 against 2 is an unequal race. 72 numbers
+# carried hardly any word of 12 letters after 1,200 steps, and more than 8 in 10 after 6,000. So they were not full:
+# **what one vector can carry depends on its width and on how long it has learned to pack.** At 18 letters, beyond the
+# trained range, nothing is left.
 #
-# Translation has the same trouble: quality falls as sentences grow
-# (Cho et al., [arXiv:1409.1259](https://arxiv.org/abs/1409.1259)), and Bahdanau et al. expected most trouble for
-# sentences longer than those in training (section 1).
+# Translation has the same trouble: quality falls as sentences grow (Cho et al.,
+# [arXiv:1409.1259](https://arxiv.org/abs/1409.1259)).
 
 # %% [markdown] name="gates"
 # ## Would another cell help?
 #
-# How much does the last state change if an early one changes? By a product, one slope per step, and **a product of many
-# slopes well below 1 is next to nothing**: the **vanishing gradient**. A plain recurrent cell writes a whole new state
-# at every letter, through a tanh, whose slope is at most 1. A **gate** z, between 0 and 1, from a small layer of its
-# own, says how much stays:
+# How much does the last state change if an early one changes? Each step in between has a slope, and the slopes
+# multiply. **A product of many slopes well below 1 is next to nothing**: the **vanishing gradient**. At every letter a
+# plain recurrent cell writes a whole new state: a matrix, then a tanh, whose slope is at most 1. With a **gate** this
+# is only the *candidate*. The gate z, between 0 and 1, comes from a small layer of its own and says how much of the old
+# state stays:
 #
 # new state = (1 − z) · candidate + z · old state
 #
-# If nothing else changed, the slope would be z. **Predict** how much is left of the product after 12 and after 50 steps
-# of untrained cells: a plain one; one whose matrix is orthogonal, so that only tanh shrinks anything; a GRU; a plain
-# one that keeps a fixed share, 0.993 of the old state; a GRU whose gates start near 0.993.
+# If only the last term counted, the slope would be z. A gate with z near 1 is *open* here. **Predict** how much is left
+# of the product after 12 and after 50 steps of five untrained cells: a plain one; one whose matrix is orthogonal (it
+# keeps lengths, so only tanh shrinks anything); a GRU; a plain one that keeps a fixed share, 0.993 of the old state; a
+# GRU whose gates start near 0.993.
 
 # %%
 from course_lib.experiments import slopes
@@ -266,13 +269,14 @@ assert over_12_steps_orthogonal_keeps_more
 {kind: {steps: f"{each[:, steps - 1].median():.2g}" for steps in (1, 12, 50)} for kind, each in left.items()}
 
 # %% [markdown]
-# Over 50 steps an open gate keeps the gradient, and so does a fixed share without a gate. Over 12, the orthogonal cell
-# keeps a good quarter, and torch's GRU a hundredth or less. What a gate adds: it depends on the letter and the state,
-# and it is trained. Our GRU (2014) has two gates and a candidate, the LSTM (1997; its third gate, *forget*, is from
-# Gers et al. 2000) three and a candidate, each with its own matrices: three and four times the numbers of a plain cell.
+# Over 50 steps an open gate keeps most of the gradient, and so does a fixed share without a gate. (0.993⁵⁰ is 0.70; the
+# candidates pass on some, too.) Over 12, the orthogonal cell keeps a good quarter, and torch's GRU about a hundredth.
+# What a gate adds: it depends on the letter and the state, and it is trained. Our GRU (2014) has two gates and a
+# candidate. The LSTM (*long short-term memory*, 1997) has three and a candidate; its third gate, *forget*, is from Gers
+# et al. 2000. Each part has its own matrices, so they have three and four times the numbers of a plain cell.
 #
-# Does the cell move the cliff? `03-cells` has one vector of 72 numbers after 1,200 steps with two other cells, three
-# seeds each. **Predict** their shares at 9 and 12 letters: plain orthogonal cells, and GRUs that begin with open gates.
+# Does the cell move the cliff? We trained two other cells, with 72 numbers, for 1,200 steps (`03-cells`, three seeds
+# each). **Predict** their shares at 9 and 12 letters: plain orthogonal cells, and GRUs that begin with open gates.
 
 # %%
 rivals = {"GRU, as torch starts it": cliffs[72, 1200]} | {name: kept(name, 72, 1200) for name in (kinds[1], kinds[4])}
@@ -289,25 +293,26 @@ at
 # %% [markdown]
 # In these 1,200 steps neither of the two writes more words of 12 letters. The plain orthogonal cell, with a third of
 # the numbers, does as well as the GRU at 9; gates that begin open learn less. And with gates or without, a new state
-# needs the old one: letter 12 waits for letter 11. **An open gate keeps a gradient alive. The bottleneck stays:** all
-# still ends in one vector of fixed length.
+# needs the old one: letter 12 waits for letter 11. **An open gate keeps a gradient alive. The bottleneck stays:** what
+# was read still ends in one vector of fixed length.
 #
-# ## The other way out: look back
+# ## The way out: look back
 #
-# The encoder has a state after every letter, and we have been throwing all of them away but one. In 2014 Bahdanau,
-# Cho and Bengio kept them all. Before each word the decoder **searches** them: which of you do I need now?
+# The encoder has a state after every letter, and we have been throwing all of them away but one. In 2014 Bahdanau, Cho
+# and Bengio kept them all. Before each word the decoder **searches** them: which does it need now?
 #
-# "Search" sounds like picking one, **hard attention**. But then the gradient has no way through; it would need sampling
-# (Xu et al. 2015, [arXiv:1502.03044](https://arxiv.org/abs/1502.03044)). Theirs is **soft attention**: every state gets
-# a weight, and the decoder reads the weighted sum.
+# "Search" sounds like picking one, **hard attention**. But a pick passes no gradient on, so training needs random
+# sampling (Xu et al. 2015, [arXiv:1502.03044](https://arxiv.org/abs/1502.03044)). Theirs is **soft attention**: every
+# state gets a weight, and the decoder reads the weighted sum.
 #
-# What remains is the score: how well does a state answer the question? In lesson 02 it was a dot product. Question
-# and state come from two different networks, though. They need not even be equally wide.
+# What remains is the score: how well does a state answer the decoder's question, its query? In lesson 02 the score was
+# a dot product. But query and state come from two different networks, and need not be equally wide.
 #
 # ## One number first
 #
-# Take "star". Each letter is an input with three numbers: its *place*, whether it is a *vowel*, whether it is *tall*.
-# We want its last letter first, so the question says *place 3*. It has a second number, always 1; you will see why.
+# Take "star". Each letter is an input with three numbers: its *place*, from 0, whether it is a *vowel*, whether it is
+# *tall*. We want its last letter first, so the query says *place 3*. It has a second number, always 1; you will see
+# why.
 
 # %%
 word = "star"
@@ -349,9 +354,9 @@ print("weights: ", dict(zip(word, [round(w, 2) for w in weights.tolist()], stric
 print("mixture: ", [round(m, 2) for m in mixture.tolist()], " r:", inputs[3].tolist())
 
 # %% [markdown]
-# How can a **sum** tell that two places agree? Draw the energy for any place. One hidden unit steps up just before
-# the place in question, the other just after it (that is what the constant 1 is for). A step up minus a later step up
-# leaves a bump.
+# How can a **sum** tell that two places agree? Draw the energy for any place. Each *hidden unit* is one of the two
+# numbers after the tanh. The first steps up one place before 3, the second one place after (the constant 1 shifts
+# them). A step up minus a later step up leaves a bump.
 
 # %%
 places = torch.linspace(0, 6, 121)
@@ -386,8 +391,8 @@ assert without_tanh_the_query_has_no_say
 {place: [round(w, 2) for w in weights.tolist()] for place, weights in asked_for.items()}
 
 # %% [markdown]
-# Not at all. Without tanh the query adds the same number to all four energies, and a softmax does not notice what is
-# added to all. The tanh is what lets query and input *meet*.
+# Not at all. Without tanh the query adds the same number to all four energies, and a softmax does not notice that. The
+# tanh is what lets query and input *meet*.
 
 # %% [markdown] name="version-0"
 # ## Version 0
@@ -406,8 +411,8 @@ assert without_tanh_the_query_has_no_say
 #
 # ★☆☆ · 10 minutes · about 3 lines
 #
-# Write version 0 for any query, inputs and matrices. The docstring is the whole contract. Try it wrong on purpose,
-# too: leave out the tanh, or mix the projected inputs, and read what the card says.
+# Write version 0 for any query, inputs and matrices. The docstring is the whole contract. Try it wrong on purpose, too:
+# leave out the tanh, or mix the projected inputs.
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -430,8 +435,9 @@ from course_lib.attention import additive_attention
 attention_v0 = check(additive_attention).verified
 
 # %% [markdown]
-# It gives back the mixture alone. A trick shows the weights: give every letter a one-hot name, which does not count
-# in the score. Names are mixed with the same weights, so the mixed name **is** the list of weights.
+# It gives back the mixture alone. A trick shows the weights: append a name to every letter, a 1 in its own column and 0
+# in the others (*one-hot*). It does not count in the score. Names are mixed with the same weights, so the mixed name
+# **is** the list of weights.
 #
 # **Predict:** ask for places 3, 2, 1, 0, one after the other. What picture do the weights make?
 
@@ -464,14 +470,14 @@ plots.show(figure, "Weights, 4 by 4, for the letters s, t, a, r. The large weigh
 #
 # | equation | in words | in code |
 # |---|---|---|
-# | e_ij = a(s_{i−1}, h_j) = v · tanh(W_d s_{i−1} + W_e h_j) | energy, a network a: does h_j suit now? | exercise 2 |
+# | e_ij = a(s_{i−1}, h_j) = v · tanh(W_d s_{i−1} + W_e h_j) | energy, a network a: is h_j needed now? | exercise 2 |
 # | α_ij = exp(e_ij) / Σ_k exp(e_ik) | weight | exercise 2 |
 # | c_i = Σ_j α_ij h_j | context: what is read before word i | exercise 2 |
 # | s_i = f(s_{i−1}, y_{i−1}, **c_i**) | new state | `step`, line `# f` |
 # | p(y_i given y_1 … y_{i−1}, x) = g(y_{i−1}, s_i, **c_i**) | probabilities of word i | `step`, line `# g` |
 #
-# Compare with the bottleneck: **c has become c_i**. Our decoder still starts from the last state. (The paper calls the
-# two matrices W_a and U_a, and writes them on the left: its vectors are columns.)
+# Compare with the bottleneck: **c has become c_i**. Our decoder still starts from the last state. (The paper's W_a and
+# U_a stand on the left, as here. In our code W_d and W_e stand on the right.)
 
 # %% [markdown]
 # ### Exercise 2: `bahdanau_context`
@@ -479,12 +485,11 @@ plots.show(figure, "Weights, 4 by 4, for the letters s, t, a, r. The large weigh
 # ★★☆ · 20 minutes · about 7 lines
 #
 # Version 0 for a whole batch: every sentence has its own question and its own states. Short sentences are filled up
-# with *padding*, and `src_mask` says which tokens are real: **padding must get no weight**. Return the weights, too.
+# with *padding*, and `src_mask` says which tokens are real: **padding must get no weight**.
 #
-# So the energy of padding becomes −∞ *before* the softmax, because exp(−∞) = 0. Two letters with energies 2 and 1 and
+# So set the energy of padding to −∞ *before* the softmax, because exp(−∞) = 0. Two letters with energies 2 and 1 and
 # padding with energy 5: exp(2), exp(1), exp(−∞) are 7.39, 2.72, 0, so the weights are 0.73, 0.27, 0. With the 5 left
-# in, padding would get 0.94. `energies.masked_fill(condition, -torch.inf)` or `torch.where` does it. Without `src_mask`
-# (`None`), all tokens are real.
+# in, padding would get 0.94. `energies.masked_fill(condition, -torch.inf)` or `torch.where` does it.
 #
 # <details><summary>Hint 1: a question about axes</summary>
 #
@@ -529,8 +534,8 @@ for name, weights in {"alone": alone, "masked": masked, "unmasked": unmasked}.it
 # %% [markdown]
 # ## The same network, one method changed
 #
-# `LooksBack` inherits everything from `Bottleneck`: encoder, decoder, `read` (so the last state is passed on, too), and
-# it is trained by the same `write`. It is even smaller, 64 numbers per state, and gets **half as many training steps**.
+# `LooksBack` inherits everything but `look` from `Bottleneck`, so the decoder still starts from the last state. It is
+# even smaller, 64 numbers per state, and gets **half as many training steps**.
 
 # %%
 class LooksBack(Bottleneck):
@@ -550,7 +555,7 @@ to_train = {Model.__name__: sum(each.numel() for each in Model().parameters()) f
 to_train
 
 # %% [markdown]
-# **Predict:** draw the new curve beside the old one. Mind the grey part: both were trained up to 12 letters.
+# **Predict:** draw the new curve beside the old one.
 
 # %%
 searcher = train(LooksBack, steps=600)
@@ -573,9 +578,9 @@ assert it_sinks_slowly_beyond
 
 # %% [markdown]
 # The steep fall is gone, with fewer numbers to train and half the training. With 36 numbers it sinks sooner. Yet at 12
-# letters, after 600 steps, it is ahead of one vector of 36 numbers after 6,000, and of one of 144 after 1,200. (One of
-# 144 after 6,000 is ahead at 12, and at zero at 18.) The paper's figure 2 shows the same for translation: one curve
-# falls, the other, trained on sentences of up to 50 words, stays level even beyond.
+# letters these 36, after 600 steps, beat one vector of 36 after 6,000, and one of 144 after 1,200. (One of 144 after
+# 6,000 is ahead at 12, and at zero at 18.) The paper's figure 2 shows the same for translation: without attention the
+# curve falls. With it, trained on sentences of up to 50 words, it stays level even beyond.
 #
 # Ours sinks, inside the trained range and beyond it. Is that the length again?
 
@@ -605,8 +610,8 @@ plots.show(figure, "Weights, 6 by 6, for repaid, written as diaper. Each row has
                    "rows share the last column, and the first column stays dark.")
 
 # %% [markdown]
-# A diagonal from top right to bottom left, as it should be. But look closely. To write the last letter, "r", it looks
-# at "e", **one place to the right** of "r". An accident of this word? Take 300 random words of 8 letters.
+# A diagonal, as it should be. But to write the last letter, "r", it looks at "e", **one place to the right** of "r". An
+# accident of this word? Take 300 random words of 8 letters.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import looks_at
@@ -626,8 +631,8 @@ print("most often off by:", off_by.flatten().mode().values.item())
 #
 # That is a guess. The rival: it counts, and searches for *the next place*. Two tests tell them apart:
 #
-# 1. Words with a letter twice should confuse a search for letters, and counting much less.
-# 2. **Exchange the word behind its back.** After six of twelve letters, the decoder gets the states of another word:
+# 1. A letter that comes twice should confuse a search for letters, and counting much less.
+# 2. **Exchange the word while it writes.** After six of twelve letters, the decoder gets the states of another word:
 #    the same letters, in another order. Is it drawn to the *letter* it has just written, or to the *place* where it
 #    would have looked?
 #
@@ -662,9 +667,9 @@ assert it_is_drawn_to_the_letter
 print("drawn more often to the", max(drawn_to, key=drawn_to.get))
 
 # %% [markdown]
-# The guess has passed both. Now let an encoder read from **right to left**. Then no state to the right of "r" knows of
-# "r", and whatever a network searches for, it has to look elsewhere. **Predict:** where does the diagonal go? And what
-# draws this network in the second test?
+# The guess has passed both. Now let an encoder read from **right to left**. Then no state to the right of "r" has read
+# "r", so the network must look elsewhere. **Predict:** where does the diagonal go? And what draws this network in the
+# second test?
 
 # %%
 class ReadsFromTheRight(LooksBack):
@@ -691,9 +696,9 @@ assert now_it_looks_at_the_mirrored_letter
 print("most often off by:", looks_at(from_the_right).flatten().mode().values.item())
 
 # %% [markdown]
-# The diagonal had to leave its old place, whatever the search is. The two tests do say something. Below are five
-# trainings of each network (`03-search`). **Predict**, too: is the network whose map points where it should the better
-# one, at 12 letters and at 16?
+# The diagonal had to move, whatever the network searches for. The two tests say more. Below are five trainings of each
+# network (`03-search`). The second map points at the letter wanted. **Predict**, too: does that network make fewer
+# mistakes, at 12 letters and at 16?
 
 # %%
 search = {name: {what: torch.tensor([row[what] for row in stored("03-search") if row["network"] == name])  # (seeds,)
@@ -731,12 +736,13 @@ assert only_the_other_breaks_at_16
 assert today_agrees_with_the_stored
 
 # %% [markdown]
-# One follows the letter, the other the place, in about 6 of 10 words each. (By chance: in 1 of 12.) Repeated letters
-# multiply the mistakes of the second one, too, by three and more. It is the better one on random words of 12 letters,
-# and the worse one where all letters differ. After these 600 steps it breaks beyond 12.
+# One follows the letter, the other the place, each in about 6 of 10 words (by chance: 1 of 12). The second is the
+# better one on random words of 12 letters, and the worse one where all letters differ. Repeated letters multiply its
+# mistakes, too, by three and more. After these 600 steps it breaks beyond 12.
 #
-# **Predict:** where do the two look in the other 4 of 10 words? And both start from the last state. Let the first one
-# start from zeros, in training, too. Does it still search for the letter? How does it do on 16 random letters?
+# **Predict:** where do the two look in the other 4 of 10 words? And both decoders start from the last state. Let the
+# one that looks back start from zeros, in training, too. Does it still search for the letter? How does it do on 16
+# random letters?
 
 # %%
 show(search, {
@@ -758,9 +764,9 @@ assert with_as_many_repeats_longer_words_do_better
 # three words of four; about the rest the test says nothing. (The last two rows test our sinking curve again: with five
 # repeats each, words of 16 letters do better than words of 12.)
 #
-# The last state says where to begin. Without it a network still looks one to the right, and rather at the letter than
-# at the place. But at 16 letters it fails, in three words of four at the first letter already. **What it searches for
-# *and* how it finds the start decide** how far it gets. What to keep:
+# The last state says where to begin. Without it a network still looks one to the right, and is drawn to the letter more
+# than to the place. But at 16 letters it fails, in three words of four at the first letter already. How far it gets
+# depends on **what it searches for *and* how it finds the start**. What to keep:
 #
 # - **Soft search works:** nobody told the network where to look. It learned the mirror from right answers alone.
 # - **A weight says which state was read, not which word mattered.** A state knows its neighbours.
@@ -780,8 +786,7 @@ assert with_as_many_repeats_longer_words_do_better
 # | **similarity** | v · tanh(W_d s + W_e h) | *dot*: s · h, *general*: s · W h, *concat*: v · tanh(W [s; h]) |
 # | **context goes** | into the next state and output | through tanh into output and next step (*input feeding*) |
 #
-# [s; h] is s and h, one below the other. **Predict:** three of these four scores are different. Which two are the
-# same?
+# [s; h] is s and h, one below the other. **Predict:** two of these four scores are the same. Which?
 
 # %%
 generator = torch.Generator().manual_seed(1)
@@ -801,8 +806,7 @@ assert only_these_two_are_the_same
 
 # %% [markdown]
 # One tall matrix times [s; h] is two matrices, one for each, and a sum. So *concat* is Bahdanau's score in another
-# notation. And *dot* is *general* without a matrix: no tanh, nothing to train at all. Can that be enough? The next
-# lesson tries it.
+# notation. And *dot* is *general* without a matrix: no tanh, nothing to train at all.
 
 # %% [markdown]
 # ## Summary
