@@ -106,24 +106,28 @@ def defined(cell):
 
 
 def other_exercises(name, run):
-    """The exercises whose names, or other names for them, occur in the notebooks that define one."""
-    words, also = set(), {}
+    """The exercises whose names, or other names for them, occur in the cells that one needs."""
+    words, of_modules, imported, also = set(), set(), set(), {}
     homes = {p.notebook for p in run if name in p.defines}
-    for piece in (p for p in run if p.notebook in homes):
+    for piece in (p for p in needed_for(name, run) if p.notebook in homes):
         try:
             tree = ast.parse(piece.source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.Import | ast.ImportFrom):
                 also |= {a.asname: a.name for a in node.names if a.asname and a.name in EXERCISES}
+                imported |= {(a.asname or a.name).split(".")[0] for a in node.names}
             elif isinstance(node, ast.Assign) and len(node.targets) == 1:
                 for target, value in _pairs(node.targets[0], node.value):
                     args = value.args if isinstance(value, ast.Call) else ()
                     given = {a.value for a in args if isinstance(a, ast.Constant)}
                     also |= {getattr(target, "id", ""): g for g in given if g in EXERCISES}
-            if piece.is_own and isinstance(node, ast.Name | ast.Attribute):
-                words.add(node.id if isinstance(node, ast.Name) else node.attr)
+            elif piece.is_own and isinstance(node, ast.Name):
+                words.add(node.id)
+            elif piece.is_own and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                of_modules.add((node.value.id, node.attr))
+    words |= {attr for module, attr in of_modules if module in imported - USUAL}
     return {other for other in {also.get(w, w) for w in words} if other in EXERCISES and other != name}
 
 
