@@ -144,6 +144,11 @@ def test_nothing_passes_silently(rows, student):
     assert row["verdict"] != "pass" or row["flags"], student
 
 
+def test_a_name_that_torch_has_is_no_answer(rows):
+    """A star import of torch, and an exercise is solved that nobody has read."""
+    assert {rows[student, "softmax"]["verdict"] for student in ("a star", "a star of torch")} == {"missing"}
+
+
 def test_honest_answers_have_no_flag(rows):
     """A flag on every pass is no flag."""
     for exercise in ("reweight", "softmax", "causal_mask"):

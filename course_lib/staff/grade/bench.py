@@ -32,7 +32,7 @@ def main(arguments=None):
     parser.add_argument("--nbgrader", type=int, default=10, metavar="STUDENTS", help="0 leaves nbgrader out")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        ours = _ours(Path(folder), options.students)
+        ours, one = _ours(Path(folder) / "all", options.students), _ours(Path(folder) / "one", 1)
         theirs = _nbgrader(Path(folder), options.nbgrader) if options.nbgrader else None
     print(f"\nisolation {ours.pop('isolation')}, {os.cpu_count()} cores\n")
     print("| grader | submissions | wall s | CPU s | CPU ms a submission | a minute |\n|---|---|---|---|---|---|")
@@ -40,9 +40,10 @@ def main(arguments=None):
         if found:
             n, wall, cpu = found["students"], found["wall"], found["cpu"]
             print(f"| {name} | {n} | {wall:.1f} | {cpu:.1f} | {1000 * cpu / n:.0f} | {60 * n / wall:.0f} |")
+    print(f"\nStarting, and one submission: {one['cpu']:.1f} CPU s, {one['cpu'] / ours['cpu']:.0%} of the run.")
     if theirs:
         ratio = theirs["cpu"] / theirs["students"] / (ours["cpu"] / ours["students"])
-        print(f"\nnbgrader takes {ratio:.0f} times the CPU time.")
+        print(f"nbgrader takes {ratio:.0f} times the CPU time.")
 
 
 def _ours(folder, students):

@@ -17,6 +17,7 @@ from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, 
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
+STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
 NORMS = {"layer_norm", "native_layer_norm", "group_norm", "batch_norm", "instance_norm"}
@@ -165,6 +166,8 @@ class _Student:
             places = self.places(name, given or {})
             if not places:
                 return self.not_found(blank)
+            if not blank.code and any(STAR_OF_TORCH.search(p.source) for p in self.own):
+                return replace(blank, reason="No cell defines it: the name came from torch by a star import.")
             found = [self.judged(blank, where, kind, used) for where, kind in places[-3:]]
             best = next((m for m in found if m.verdict == "pass"), found[-1])
         except Lost as lost:
