@@ -11,6 +11,7 @@ from course_lib.staff.grade import confine
 from tests.test_grade import MASK, REWEIGHT, notebook
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
 IMPORTS = "import math, torch\nfrom torch import nn\nimport torch.nn.functional as F"
 SOFTMAX = ("def softmax(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n"
            "    return e / e.sum(-1, keepdim=True)")
