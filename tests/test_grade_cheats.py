@@ -25,8 +25,8 @@ CHEATS = {
                                             "def softmax(scores):\n    return soft(scores, -1)"]),
     "softmax of a module": ("softmax", ["s = nn.Softmax(-1)\ndef softmax(scores):\n    return s(scores)"]),
     "log softmax": ("softmax", ["def softmax(scores):\n    return F.log_softmax(scores, -1).exp()"]),
-    "a star": ("softmax", ["from torch.nn.functional import *"]),
-    "a star of torch": ("softmax", ["from torch import *"]),
+    "a star": ("softmax", ["from torch.nn.functional import *", REWEIGHT]),
+    "a star of torch": ("softmax", ["from torch import *", REWEIGHT]),
     "softmax of sparse": ("softmax", ["def softmax(scores):\n    return torch.special.softmax(scores, -1)"]),
     "softmax of the operators": ("softmax", ["def softmax(scores):\n"
                                              "    return torch.ops.aten._softmax(scores, -1, False)"]),
@@ -84,11 +84,11 @@ CHEATS = {
     "a module by name": ("reweight", ["import importlib\nm = importlib.import_module('torch.nn.fun' + 'ctional')\n"
                                       "f = getattr(m, 'scaled_dot' + '_product_attention')\n"
                                       "reweight = lambda x: f(x[None], x[None], x[None], scale=1.0)[0]"]),
-    "the course's fused": ("reweight", ["from course_lib import fused\n"
-                                        "reweight = lambda x: fused.attention(x[None], x[None], x[None])[0]"]),
-    "the course's weights": ("reweight", ["from course_lib import attention\n"
-                                          "reweight = lambda x: attention.attention_weights(x * len(x[0]) ** .25, "
-                                          "x * len(x[0]) ** .25) @ x"]),
+    "the course's fused": ("reweight", ["from course_lib.fused import fused_attention as f\n"
+                                        "reweight = lambda x: f(x[None] * x.shape[-1] ** .5, x[None], x[None])[0]"]),
+    "the course's weights": ("reweight", ["from course_lib.attention import _weights\nclass A:\n    num_heads = 1\n"
+                                          "    W_q = W_k = staticmethod(lambda x: x * x.shape[-1] ** .25)\n"
+                                          "reweight = lambda x: _weights(A, x[None], x[None])[0, 0] @ x"]),
     "a later exercise": ("reweight", [
         "from course_lib.attention import self_attention\ndef reweight(x):\n    d = x.shape[-1]\n"
         "    one = torch.eye(d)\n"

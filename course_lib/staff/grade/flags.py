@@ -316,6 +316,8 @@ class _Look(_Resolver):
     def judge_course(self, parts):
         if self.exercise in parts[1:]:
             self.words.append(f"imports the course's own {self.exercise}")
+        elif parts[-1].startswith("_"):
+            self.words.append(f"uses the course's own {parts[-1]}")
         elif parts[1:2] in (["checks"], ["staff"]) and parts[2:] not in ([], ["check"], ["mine"], ["hints"]):
             self.words.append(f"reads {'.'.join(parts[:3])}")
 

@@ -252,7 +252,7 @@ class Child:
 @lru_cache(maxsize=256)  # a class is asked the same questions
 def _asking(calls, notebook, name, seconds):
     """The frame that puts Calls to an answer."""
-    return frames.packed("ask", {"notebook": notebook, "name": name, "watch": True, "seconds": seconds,
+    return frames.packed("ask", {"notebook": notebook, "name": name, "seconds": seconds,
                                  "calls": [_as_fields(call) for call in calls]})
 
 

@@ -17,6 +17,7 @@ from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, 
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
+PLACE = re.compile(r" \(<[^>]*>, line \d+\)$")  # where it says so, Python says it in its own words
 STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
@@ -116,12 +117,17 @@ class _Student:
 
     def with_all_cells(self, name, mark, flags):
         """What a verdict comes to in a fresh child that runs every cell, where that is more."""
+        again = self.afresh(name, flags, dict(self.skipped), None)
+        return again if again and (mark is None or again.verdict == "pass") else mark
+
+    def afresh(self, name, flags, skipped, only):
+        """What a verdict comes to in a child of its own, with other pieces left out or run than in the usual one."""
         self.end()
-        blamed, self.skipped, self.only = self.skipped, dict(self.skipped), None
+        usual, self.skipped, self.only = self.skipped, skipped, only
         again = self.mark(name, flags)
         self.end()
-        self.skipped, self.only = blamed, self.needed
-        return again if again and (mark is None or again.verdict == "pass") else mark
+        self.skipped, self.only = usual, self.needed
+        return again
 
     def another_chance(self, name, mark, passed, flags, alone):
         """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault.
@@ -150,12 +156,7 @@ class _Student:
         if mark.verdict in ("pass", "missing") or mark.mistake or time.monotonic() > self.deadline \
                 or len(needed) == len(ran) and not self.after_a_mistake:
             return None
-        self.end()
-        blamed, self.skipped, self.only = self.skipped, {}, needed
-        again = self.mark(name, flags)
-        self.end()
-        self.skipped, self.only = blamed, self.needed
-        return again
+        return self.afresh(name, flags, {}, needed)
 
     def mark(self, name, flags, given=None):
         """The Mark for one exercise, or None where there is no trace of it."""
@@ -267,7 +268,8 @@ class _Student:
         exercise = EXERCISES[blank.exercise]
         wanted = "class" if inspect.isclass(exercise.verified) else "function"
         if kind != wanted:
-            says = f"{exercise.name} is to be a {wanted}, and this is a {kind}."
+            what = kind if kind in ("class", "function") else f"value ({kind})"
+            says = f"{exercise.name} is to be a {wanted}, and this is a {what}."
             return replace(blank, verdict="fail", reason=says, card=_card(exercise, says))
         candidate = where, exercise.name
 
@@ -313,7 +315,7 @@ def _why_a_cell_failed(kind, message, where):
     if kind == "ModuleNotFoundError" and (missing := NO_MODULE.match(message)):
         return f"The cell that defines it needs {missing[1]}, which is not installed here ({where})."
     if kind in ("SyntaxError", "IndentationError", "TabError"):
-        version = ".".join(map(str, sys.version_info[:2]))
+        version, message = ".".join(map(str, sys.version_info[:2])), PLACE.sub("", message)
         return (f"The cell that defines it cannot be read by Python {version}, which graded it: {message} ({where}). "
                 "If it ran for its author, their Python is newer.")
     return f"The cell that defines it raised {kind}: {message} ({where})."

@@ -141,15 +141,25 @@ def _pairs(target, value):
 def needed_for(name, run):
     """The pieces that an exercise's cells need, by the names they use, and those cells: a set."""
     needed, waiting, seen = {p for p in run if not p.is_own}, [name, ANY], set()
+    binding = _binding(tuple(p for p in run if p.is_own))
     while waiting:
-        wanted = waiting.pop()
-        for piece in run:
-            stored, loaded = _names_in(piece.source)
-            if piece not in needed and (wanted in stored or wanted in piece.defines or wanted == piece.module):
+        for piece in binding.get(waiting.pop(), ()):
+            if piece not in needed:
                 needed.add(piece)
+                _, loaded = _names_in(piece.source)
                 waiting += loaded - seen
                 seen |= loaded
     return needed
+
+
+@functools.lru_cache(maxsize=4)
+def _binding(pieces):
+    """The pieces that bind each name, {name: [piece]}."""
+    found = {}
+    for piece in pieces:
+        for name in {*_names_in(piece.source)[0], *piece.defines, piece.module}:
+            found.setdefault(name, []).append(piece)
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

@@ -221,12 +221,12 @@ class Child:
                     found.setdefault(name, []).append((notebook, _kind(value)))
         return {"found": found}
 
-    def ask(self, notebook, name, watch, seconds, calls):
+    def ask(self, notebook, name, seconds, calls):
         """Put calls to an answer, and send each reply soon; it ends early where nobody would wait for more."""
         self.asking.SECONDS, sent = seconds, time.monotonic()
         for call in calls:
             ended = []
-            self.keep("reply", lambda: self.one_reply(notebook, name, watch, call, ended))  # noqa: B023  called at once
+            self.keep("reply", lambda: self.one_reply(notebook, name, call, ended))  # noqa: B023  called at once
             if time.monotonic() - sent > TOGETHER:
                 self.channel.flush()
                 sent = time.monotonic()
@@ -240,14 +240,13 @@ class Child:
             return _weights(after)
         return after if isinstance(after, self.torch.Tensor) and not _same(after, before) else None
 
-    def one_reply(self, notebook, name, watch, call, ended):
-        """The fields of a Reply; what was used of torch's own is told when watched."""
+    def one_reply(self, notebook, name, call, ended):
+        """The fields of a Reply, and what was used of torch's own."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
         used = set()
         if not self.torch.empty(0).is_cpu:
             self.torch.set_default_device("cpu")
-        with _Watch(used) if watch else contextlib.nullcontext(), self.torch.inference_mode(False), \
-                self.torch.enable_grad():
+        with _Watch(used), self.torch.inference_mode(False), self.torch.enable_grad():
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
         after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
