@@ -84,7 +84,8 @@ def questions(exercise, seed=0):
                            before=exercise.make(generator, *_other_size(exercise, s))) for s in ways]
     calls += exercise.calls(generator) if exercise.calls else []
     if seed:  # in grading
-        large = (made(size, special="sizes up to seventy") for size in _large_sizes(exercise, generator))
+        large = (_of_usual_lengths(made(size, special="sizes up to seventy"), factor)
+                 for size, factor in _large_sizes(exercise, generator))
         calls += islice((call for call in large if truth(exercise, call).error is None), 1)
     calls += _after_earlier_ones(exercise, of_sizes, ways, generator, has_gradients)
     return (*calls, Call(**{**vars(first), "special": "the first call once more"}))
@@ -124,7 +125,7 @@ def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):
 
 
 def _large_sizes(exercise, generator):
-    """Sizes up to seventy, the best first, where the constructor leaves them free: no table holds all results.
+    """Sizes up to seventy and how much larger they are, the best first, where the constructor leaves them free: no table holds all results.
 
     One odd factor for all keeps what they have to do with each other; where that is too much, one of them grows alone.
     """
@@ -139,7 +140,13 @@ def _large_sizes(exercise, generator):
             large = tuple(part * factor if i in growing else part for i, part in enumerate(size))
             args = exercise.make(torch.Generator(), *large)
             if sum(a.numel() for a in args if isinstance(a, torch.Tensor)) < LARGE:
-                yield large
+                yield large, factor
+
+
+def _of_usual_lengths(call, factor):
+    """The call with vectors as long as in the small ones: dot products that grow make any softmax pick one vector."""
+    shorter = [a / factor**0.5 if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in call.args]
+    return replace(call, args=tuple(shorter))
 
 
 def _shuffled(things, generator):
