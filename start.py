@@ -47,7 +47,7 @@ def main(arguments):
         print(__doc__.strip())
         return 0
     try:
-        if not is_ready():
+        if arguments[0] != "update" and not is_ready():  # a new version may be what mends the environment
             make_ready()
         return hand_over(*command_for(arguments))
     except Stop as stop:
@@ -303,7 +303,8 @@ def command_for(arguments):
     if name == "test":
         return [PYTHON, "-m", "pytest"] + rest, ROOT
     if name == "update":
-        return [PYTHON, "-m", "course_lib.upkeep.update"] + rest, ROOT
+        python = PYTHON if os.path.exists(PYTHON) else sys.executable
+        return [python, "-m", "upkeep.update"] + rest, os.path.join(ROOT, "course_lib")
     program = shutil.which(name, path=environment()["PATH"])
     if not program:
         raise Stop(f"there is no command {name!r} here; `python3 start.py --help` shows what there is")

@@ -1,131 +1,174 @@
 """Bring the course up to date and lose nothing of a learner's: python3 start.py update.
 
-Every notebook that was worked in is copied to my_work/ first. Where its authors have not changed it, it stays as it is;
-where they have, the new one comes with the learner's answers in it, and the whole old one is in my_work/.
+What only the learner has changed stays as it is. What its authors have changed as well is copied to my_work/ first;
+then the new one takes its place, in a lesson with the learner's answers and cells in it. All of it happens, or none.
+
+It runs before there is an environment, on the standard library alone.
 """
 
-import ast
+import errno
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from .carrying import carry
+from .open_notebooks import open_notebooks
+from .repository import NoUpdate, Repository
 
-
-class NoUpdate(Exception):
-    """The course could not be brought up to date; one sentence says why, and nothing is lost."""
+ROOT = Path(__file__).resolve().parents[2]
+AS_IT_WAS = "Everything is as it was."
+ALREADY = "This is the newest version already ({})."
 
 
 def main(root=ROOT):
-    """Update, and say what was done with each notebook; exit status 1 where it could not be done."""
+    """Update, and say what was done; exit status 1 where it could not be done."""
     try:
-        for line in update(root):
-            print(line)
+        lines = update(root)
     except NoUpdate as error:
-        print(f"update: {error}", file=sys.stderr)
-        return 1
-    return 0
+        lines = [f"update: {error}. {AS_IT_WAS}"]
+    except OSError as error:
+        lines = [f"update: {_explained(error, root)}. {AS_IT_WAS}"]
+    except KeyboardInterrupt:
+        lines = [f"update: stopped. {AS_IT_WAS}"]
+    else:
+        print("\n".join(lines))
+        return 0
+    print(lines[0], file=sys.stderr)
+    return 1
 
 
 def update(root):
-    """Pull the newest version below the learner's work; yields a sentence for every notebook of theirs."""
-    before = _git(root, "rev-parse", "HEAD")
-    worked_in = [root / line[3:] for line in _git(root, "status", "--porcelain", "--", "lessons").splitlines()
-                 if line.startswith(" M") and line.endswith(".ipynb")]
-    kept = {notebook: _copy(notebook, root / "my_work") for notebook in worked_in}
-    handed_out = {notebook: _git(root, "show", f"HEAD:lessons/{notebook.name}") for notebook in worked_in}
-    for notebook in worked_in:
-        _git(root, "checkout", "--", f"lessons/{notebook.name}")
+    """Bring the newest version under the learner's work; returns the sentences that say what was done."""
+    scratch = root / ".update"  # on the same disk: what is moved from there cannot fail for want of room
+    _undo(scratch / "old", root)  # an update was killed here
+    shutil.rmtree(scratch, ignore_errors=True)
     try:
-        _git(root, "pull", "--ff-only")
-    except NoUpdate:
-        for notebook, copy in kept.items():
-            shutil.copy(copy, notebook)
-        raise
-    for notebook, copy in kept.items():
-        yield _bring_back(notebook, copy, handed_out[notebook])
-    is_new = before != _git(root, "rev-parse", "HEAD")
-    yield f"This is the newest version {'now' if is_new else 'already'}."
+        course = Repository(root)
+        theirs, mine = course.theirs(), course.mine()
+        kept = sorted(mine - set(theirs))
+        says = [f"As you left them: {', '.join(kept)}."] if kept else []
+        if not theirs:
+            return [*says, ALREADY.format(course.url())]
+        _refuse_what_is_in_use(root, theirs)
+        course.write_out(course.target, [path for path in theirs if theirs[path] != "D"], scratch / "new")
+        both = [path for path in sorted(theirs) if path in mine or theirs[path] == "A"]
+        both = [path for path in both if _would_be_lost(root / path, scratch / "new" / path)]
+        course.write_out(course.base, [p for p in both if _is_lesson(p) and theirs[p] == "M"], scratch / "base")
+        says += [_keep_and_carry(path, root, scratch) for path in both]
+        _swap(root, scratch, theirs, course.move_on)
+    finally:
+        if not (scratch / "old").exists():
+            shutil.rmtree(scratch, ignore_errors=True)
+    if {"requirements.txt", "pyproject.toml"} & set(theirs):
+        says.append("The packages that the course needs have changed, too: its next start fetches them.")
+    if course.base == course.target:
+        return [*says, ALREADY.format(course.url())]
+    return [*says, f"This is the newest version now ({course.url()}); CHANGELOG.md says what is new."]
 
 
-def _bring_back(notebook, copy, old):
-    """Put a learner's notebook, or the answers of it, where the new one lies."""
-    if not notebook.exists():
-        return f"{notebook.name} is no longer part of the course; yours is {copy}."
-    if json.loads(notebook.read_text(encoding="utf-8")) == json.loads(old):
-        shutil.copy(copy, notebook)
-        return f"{notebook.name} is as you left it."
+def _refuse_what_is_in_use(root, theirs):
+    """NoUpdate where a new file would come under an open notebook, or where a folder is in its way."""
+    if in_use := sorted(open_notebooks(root) & set(theirs)):
+        raise NoUpdate(f"{', '.join(in_use)} is open in Jupyter and may hold what is not saved yet: choose “Close and "
+                       "Shut Down Notebook” in its File menu, and run the same command again")
+    for path in theirs:
+        if (root / path).is_dir():
+            raise NoUpdate(f"the new version has a file {path} where you have a folder: give your folder another name, "
+                           "and run the same command again")
+
+
+def _would_be_lost(path, new):
+    """Is there a file, and another one than the new?"""
+    return path.is_file() and not (new.exists() and path.read_bytes() == new.read_bytes())
+
+
+def _is_lesson(path):
+    return path.startswith("lessons/") and path.endswith(".ipynb")
+
+
+def _keep_and_carry(path, root, scratch):
+    """Copy a file of the learner's to my_work/, and put what is theirs into the new one; says so."""
+    copy = _copied(root / path, root / "my_work" / path).relative_to(root).as_posix()
+    new, old = scratch / "new" / path, scratch / "base" / path
+    if not new.exists():
+        return f"{path} is no longer part of the course: yours is {copy}."
+    if not old.exists():
+        return f"{path} has been changed by its authors, too: the new one is in place, and yours is {copy}."
     try:
-        new, count = with_answers(json.loads(notebook.read_text(encoding="utf-8")),
-                                  json.loads(copy.read_text(encoding="utf-8")), json.loads(old))
+        notebook, mine, begun = (json.loads(p.read_text(encoding="utf-8")) for p in (new, root / path, old))
+        done = carry(notebook, mine, begun)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return f"{notebook.name} was changed by its authors, and yours cannot be read as a notebook: it is {copy}."
-    partial = notebook.with_suffix(".partial")
-    partial.write_text(json.dumps(new, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(partial, notebook)
-    answers = "1 answer is" if count == 1 else f"{count} answers are"
-    return f"{notebook.name} was changed by its authors: your {answers} in the new one, and all of yours is {copy}."
+        return f"{path} is new, and yours cannot be read as a notebook: it is {copy}, as it was."
+    new.write_text(json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return f"{path}: the new one {done}. All of yours is {copy}."
 
 
-def with_answers(new, mine, old):
-    """A new notebook with the answers out of a learner's.
-
-    new, mine, old: notebooks as JSON: the new one, the learner's, and what the learner's was made from
-    returns:        the new one with them, and how many they are
-    """
-    blank = {name: source for name, source in _answers(old)}
-    given = {name: source for name, source in _answers(mine) if source != blank.get(name)}
-    count = 0
-    for cell in new["cells"]:
-        names = _defined(_source(cell)) & set(given) if "exercise" in cell["metadata"].get("tags", []) else set()
-        if names:
-            cell["source"] = given[names.pop()]
-            count += 1
-    return new, count
-
-
-def _answers(notebook):
-    """The names that the code cells of a notebook define, each with the source of its cell."""
-    return [(name, _source(cell)) for cell in notebook["cells"] if cell["cell_type"] == "code"
-            for name in _defined(_source(cell))]
-
-
-def _source(cell):
-    return "".join(cell["source"])
-
-
-def _defined(source):
-    try:
-        return {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    except SyntaxError:
-        return set()
-
-
-def _copy(notebook, folder):
-    """A copy that replaces no other one."""
-    folder.mkdir(exist_ok=True)
-    copy, count = folder / notebook.name, 1
-    while copy.exists() and copy.read_bytes() != notebook.read_bytes():
+def _copied(path, copy):
+    """A copy that replaces no other one, whole or not at all."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    first, count = copy, 1
+    while copy.exists() and copy.read_bytes() != path.read_bytes():
         count += 1
-        copy = folder / f"{notebook.stem}-{count}.ipynb"
-    shutil.copy(notebook, copy)
+        copy = first.with_name(f"{first.stem}-{count}{first.suffix}")
+    partial = copy.with_name(f"{copy.name}.partial")
+    try:
+        shutil.copy(path, partial)
+        os.replace(partial, copy)
+    finally:
+        partial.unlink(missing_ok=True)
     return copy
 
 
-def _git(root, *command):
-    """What git says; NoUpdate where it cannot do it."""
+def _swap(root, scratch, theirs, finish):
+    """Put the new files where the old ones are, and let git know; all of it or nothing."""
+    old, done = scratch / "old", scratch / "done"
+    old.mkdir()
     try:
-        done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, encoding="utf-8")
-    except FileNotFoundError:
-        raise NoUpdate("git is not installed: install it, or download the course into a new folder, and copy "
-                       "my_answers/ and your notebooks there.") from None
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no word"])[-1]
-        raise NoUpdate(f"git {command[0]} says: {said} (your notebooks are as they were, with copies in my_work/).")
-    return done.stdout.rstrip("\n")
+        for path, how in theirs.items():
+            if os.path.lexists(root / path):
+                (old / path).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(root / path, old / path)
+            if how != "D":
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(scratch / "new" / path, root / path)
+        os.replace(old, done)  # if we are killed from here on, the next update finds nothing to put back
+        finish()
+    except BaseException:
+        for path, how in theirs.items():
+            if how != "D" and not os.path.lexists(scratch / "new" / path):
+                (root / path).unlink(missing_ok=True)
+        for moved in (old, done):
+            _undo(moved, root)
+        raise
+    for path in theirs:
+        _without_empty_folders((root / path).parent, root)
+
+
+def _undo(old, root):
+    """Put files back to where they were taken from."""
+    for path in sorted(old.rglob("*")):
+        if path.is_symlink() or path.is_file():
+            (root / path.relative_to(old)).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, root / path.relative_to(old))
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _without_empty_folders(folder, root):
+    while folder != root and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _explained(error, root):
+    """One sentence for what the machine refuses."""
+    where = error.filename or root
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk under {root} is full: make room, and run the same command again"
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        return f"{where} cannot be written: close the programs that use it, and see that it is yours to change"
+    return f"{where}: {error.strerror or error}"
 
 
 if __name__ == "__main__":
