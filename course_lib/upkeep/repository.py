@@ -24,6 +24,7 @@ class Repository:
         self.index = root / ".update" / "index"  # beside the learner's own, which stays as it is
         self.address, self.ref = self._made_sure()
         self.head = self._git("rev-parse", "--verify", "-q", "HEAD", fails="").strip()
+        self.depth = () if self.head else ("--depth=1",)  # a folder out of a ZIP needs no history
         self.target = self._fetched(self.ref)
         common = self.head and self._git("merge-base", self.head, self.target, fails="").strip()
         self.stamped = set()  # what a ZIP has otherwise than git
@@ -94,9 +95,9 @@ class Repository:
         return self._git("remote", "get-url", self.address, fails=self.address).strip()
 
     def _fetched(self, what):
-        said = self._git("fetch", "-q", self.address, what, fails=None)
+        said = self._git("fetch", "-q", *self.depth, self.address, what, fails=None)
         if said is None and what != "HEAD":  # a branch that is no longer there
-            said = self._git("fetch", "-q", self.address, "HEAD", fails=None)
+            said = self._git("fetch", "-q", *self.depth, self.address, "HEAD", fails=None)
         if said is None:
             raise NoUpdate(f"nothing can be fetched from {self.url()}: check the connection to the internet; if the "
                            "course lies elsewhere now, `git remote set-url "
@@ -110,7 +111,7 @@ class Repository:
         tag = f"refs/tags/v{self._of_versions('VERSION')}"
         self.stamped = {STAMP} if re.fullmatch(r"[0-9a-f]{40,64}", stamped) else set()
         for what in [stamped] * len(self.stamped) + [tag]:
-            if self._git("fetch", "-q", self.address, what, fails=None) is not None:
+            if self._git("fetch", "-q", *self.depth, self.address, what, fails=None) is not None:
                 return self._git("rev-parse", "FETCH_HEAD^{commit}").strip()
         raise NoUpdate("it is not known which version of the course this folder was made from: get the newest one from "
                        f"{self.url()} {ANEW}")
