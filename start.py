@@ -297,6 +297,9 @@ def command_for(arguments):
         named = [os.path.abspath(word) if os.path.exists(word) else word for word in rest]
         if not any(word.endswith(".ipynb") or os.path.isdir(word) for word in named):
             named = first_lesson() + named
+        paths = [os.path.join(ROOT, word) for word in named if not word.startswith("-")]
+        if all(path.startswith(ROOT + os.sep) for path in paths) and "root_dir" not in " ".join(rest):
+            named.append("--ServerApp.root_dir=" + ROOT)  # solutions and the glossary can be opened, too
         if getattr(os, "geteuid", lambda: 1)() == 0:  # in most containers everybody is root
             named.append("--allow-root")
         return [PYTHON, "-m", "jupyter", "lab"] + named, ROOT

@@ -382,14 +382,15 @@ def mix_by_loop(weights, x):
 # %% [markdown]
 # ### How to read a card
 #
-# You will write this without the loop. First a wrong answer. **Predict:** what does this function forget?
+# You will write this without the loop. First a wrong answer, which counts as none of yours (`record=False`).
+# **Predict:** what does this function forget?
 
 # %%
 def plain_sum(weights, x):
     return x.sum(dim=0)
 
 
-check(plain_sum, "weighted_sum")
+check(plain_sum, "weighted_sum", record=False)
 
 # %% [markdown]
 # Read it from the top.

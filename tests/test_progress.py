@@ -1,13 +1,17 @@
 """What is solved is remembered, shown, and never in the way."""
 
 import json
+import re
+from html import unescape
+from urllib.parse import unquote
 
 import pytest
 
-from course_lib import check, progress
+from course_lib import check, predict, progress
 from course_lib.checks import EXERCISES
-from course_lib.checks.notebook import hinting, kept, solved
+from course_lib.checks.notebook import course_map, hinting, kept, lessons_at_hand, solved
 from course_lib.checks.notebook.hinting import hints
+from course_lib.predictions import guesses
 from tests.right_answers import RIGHT_ANSWERS
 
 RIGHT = RIGHT_ANSWERS["reweight"]["einsum"]
@@ -16,7 +20,7 @@ RIGHT = RIGHT_ANSWERS["reweight"]["einsum"]
 @pytest.fixture
 def looked_at(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for module in (kept, solved):
+    for module in (kept, solved, course_map, guesses):
         monkeypatch.setattr(module, "somebody_is_looking", lambda: True)
     return tmp_path
 
@@ -34,6 +38,61 @@ def test_the_map_shows_what_is_right_what_is_not_yet_and_what_is_open(looked_at,
     out = shown(capsys)
     assert f"1 of {len(EXERCISES)} exercises solved" in out
     assert "✓ reweight" in out and "✗ dot_product_attention" in out and "· causal_mask" in out
+
+
+def test_a_demonstration_is_no_attempt(looked_at, capsys):
+    """Lesson 00 shows a wrong answer: the untouched exercise was “not right yet”, and its first slip brought a hint."""
+    for _ in range(2):
+        assert "Hint" not in check(lambda weights, x: x.sum(dim=0), "weighted_sum", record=False).message
+    check(RIGHT, "reweight", record=False)
+    out = shown(capsys)
+    assert "· weighted_sum" in out and "· reweight" in out and not list(looked_at.iterdir())
+
+
+def test_the_map_says_what_comes_next_and_how_long_it_takes(looked_at, capsys):
+    """A number of exercises, and no way on; or the exercises in another order than the lesson's."""
+    assert re.search(r"Next: weighted_sum, in lesson 00; about 2\d hours left\.", shown(capsys))
+    names = [name for lesson in course_map.lessons(EXERCISES) for name in lesson.exercises]
+    assert names.index("shift_right") < names.index("DecoderLayer") < names.index("greedy_decode")
+    (looked_at / "my_answers").mkdir()
+    for left, says in ((["generate"], "Next: generate, in lesson 12; about 25 minutes left."),
+                       ([], "All exercises are solved.")):
+        known = {name: "right" for name in EXERCISES if name not in left}
+        (looked_at / "my_answers" / "progress.json").write_text(json.dumps(known))
+        assert says in shown(capsys)
+
+
+def test_the_map_in_a_notebook_links_to_every_lesson_and_exercise_and_needs_no_colour_and_no_script(looked_at):
+    """A map in green and red; links that lead nowhere; a script that a page does not run."""
+    check(RIGHT, "reweight")
+    check(lambda q, x: q, "dot_product_attention")
+    html, _ = course_map.map_of(EXERCISES)
+    links = dict(re.findall(r'<a href="([^"]+)"[^>]*>([^<]+)</a>', html))
+    assert set(EXERCISES) <= set(links.values())
+    for link, name in links.items():
+        path, _, cell = unquote(link).partition("#cell-id=")
+        cells = {c["id"]: "".join(c["source"]) for c in json.loads((looked_at / path).read_text())["cells"]}
+        wanted, there = (f"`{name}`", cells[cell]) if cell else (unescape(name), next(iter(cells.values())))
+        assert wanted in there
+    assert "✓&nbsp;<a" in html and "✗&nbsp;<a" in html and "✓ right, ✗ not right yet, · not tried" in html
+    assert not re.search(r"color|background|<script|#[0-9a-f]{3,6}\b(?!-)", re.sub(r'href="[^"]*"', "", html))
+    assert html.count("<ul") == html.count("</ul>") and html.count("<li") == html.count("</li>")
+
+
+def test_the_map_links_to_the_cell_that_a_surprise_is_about(looked_at):
+    """“Read again in lesson 04”, which has 89 cells."""
+    predict("What?", {"a": "No.", "b": True}, "C034", guess="a")
+    html, _ = course_map.map_of(EXERCISES)
+    assert re.search(r'04_scaling.ipynb#cell-id=\w+" [^>]*>A softmax follows the standard deviation', html)
+
+
+def test_without_the_lessons_there_is_a_map_without_links(looked_at, monkeypatch, capsys):
+    """Colab has the library and one notebook; a damaged notebook stopped the map."""
+    (looked_at / "02_x.ipynb").write_text("[]")
+    (looked_at / "03_x.ipynb").write_text('{"cells": [{"source": "# 03"}]}')
+    monkeypatch.setattr(lessons_at_hand, "FOLDERS", (looked_at,))
+    html, text = course_map.map_of(EXERCISES)
+    assert "<a" not in html and "Lesson 02" in html and "Next: weighted_sum, in lesson 00." in text
 
 
 def test_what_was_right_once_stays_solved(looked_at, capsys):

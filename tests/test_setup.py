@@ -487,9 +487,29 @@ def test_lab_opens_the_first_lesson_or_the_one_that_is_named(course, monkeypatch
     monkeypatch.chdir(lessons)
     course.call("lab", "01_b.ipynb")
     first, second = course.handed
-    assert first[0][1:] == ["-m", "jupyter", "lab", os.path.join("lessons", "00_a.ipynb"), "--no-browser"]
-    assert second[0][1:] == ["-m", "jupyter", "lab", str(lessons / "01_b.ipynb")]
+    root = f"--ServerApp.root_dir={course.folder}"
+    assert first[0][1:] == ["-m", "jupyter", "lab", os.path.join("lessons", "00_a.ipynb"), "--no-browser", root]
+    assert second[0][1:] == ["-m", "jupyter", "lab", str(lessons / "01_b.ipynb"), root]
     assert first[1] == second[1] == str(course.folder)
+
+
+def test_jupyterlabs_root_is_the_course_where_the_notebook_is_in_it(course, monkeypatch, tmp_path):
+    """`lessons/` was the root: no link to a solution or to the glossary could be followed."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    elsewhere = tmp_path / "mine.ipynb"
+    elsewhere.touch()
+    for words in ([str(elsewhere)], ["--ServerApp.root_dir=/"], ["--port", "9000"]):
+        course.call("lab", *words)
+    roots = [[word for word in handed[0] if "root_dir" in word] for handed in course.handed]
+    assert roots == [[], ["--ServerApp.root_dir=/"], [f"--ServerApp.root_dir={course.folder}"]]
+
+
+def test_an_update_needs_no_environment(course, monkeypatch):
+    """An environment that could not be made any more kept the version that can from coming."""
+    shutil.rmtree(course.folder / ".venv", ignore_errors=True)
+    course.call("update")
+    assert course.handed == [([sys.executable, "-m", "upkeep.update"], str(course.folder / "course_lib"))]
+    assert not (course.folder / ".venv").exists()
 
 
 def test_lab_opens_for_root_too(course, monkeypatch):

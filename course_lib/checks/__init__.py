@@ -6,12 +6,12 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from course_lib.checks.engine.judging import judge
-from course_lib.checks.notebook import solved
+from course_lib.checks.notebook import course_map, solved
 from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
 from course_lib.checks.notebook.result import Result
-from course_lib.predictions import guesses
+from course_lib.predictions.showing import show
 from course_lib.upkeep import versions
 
 MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
@@ -21,11 +21,12 @@ _times_in_a_row = {}  # exercise: what was wrong, and how many checks in a row h
 EXERCISES = {e.name: e for module in MODULES for e in import_module(f"{__name__}.{module}").EXERCISES}
 
 
-def check(answer, name=None):
+def check(answer, name=None, *, record=True):
     """Is this answer to an exercise right, and if not, which thought was behind it?
 
     answer:  the function or class itself
     name:    the exercise; by default the name the answer was defined with
+    record:  False for a demonstration: it counts as no attempt of yours
     returns: a Result, already shown: passed, mistake, message, and verified, which is your own code once it is
              right and the course's until then
 
@@ -40,27 +41,33 @@ def check(answer, name=None):
     elif answer is exercise.verified:
         result = Result("right", None, [("", f"✓ {name}: {_THE_COURSE_S_OWN}")], answer)
     else:
-        result = _judged(exercise, answer)
+        result = _judged(exercise, answer, record)
     result.show()
     return result
 
 
-def _judged(exercise, answer):
-    """The Result for an answer of the right kind; what is right is kept, and how it ended is noted."""
+def _judged(exercise, answer, record):
+    """The Result for an answer of the right kind; if it counts, what is right is kept, and how it ended is noted."""
     verdict = judge(exercise, answer)
     right = verdict.status == "right"
-    if right:
-        keep(exercise.name, answer)
-    again = _times_again(verdict)
+    again = _counted(verdict, answer) if record else 0
     rows = card_rows(verdict, hints(exercise, *[m.says for m in verdict.named[:1]])[:again] if again else ())
     rows += [("Version", says)] if (says := versions.mismatch()) else []
-    solved.note(exercise.name, verdict.status)
     return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
 
 
+def _counted(verdict, answer):
+    """Note how an attempt ended, and keep what is right; returns how often in a row the same mistake has come again."""
+    name = verdict.exercise.name
+    if verdict.status == "right":
+        keep(name, answer)
+    solved.note(name, verdict.status)
+    return _times_again(verdict)
+
+
 def progress():
-    """Print the map of the course: which exercises are solved, which have been tried, and what surprised you."""
-    print("\n\n".join(filter(None, (solved.as_map(EXERCISES), guesses.summary()))))
+    """Show the map of the course: what is solved, what comes next, how long it takes, and what surprised you."""
+    show(*course_map.map_of(EXERCISES))
 
 
 def suspects(name):

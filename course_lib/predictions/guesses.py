@@ -1,10 +1,13 @@
 """What a learner has guessed, kept beside the notebooks: the first guess, and the last one."""
 
+from dataclasses import dataclass
+
 from course_lib.checks.notebook import remembered
 from course_lib.display.live import somebody_is_looking
 from course_lib.predictions import concepts
 
 NAME = "predictions.json"
+READ_AGAIN = "What surprised you, and where to read again:"
 
 
 def keep(of, guess, right):
@@ -25,15 +28,21 @@ def read():
     return remembered.read(NAME, lambda kept: isinstance(kept["right"], bool) and isinstance(kept["guess"], str))
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What was predicted, in a sentence, and the rows of the concepts that surprised."""
+
+    says: str
+    surprising: list
+
+
 def summary():
-    """What was predicted, and what surprised, in a few lines; nothing where nothing was predicted."""
+    """The Summary of all guesses; None where nothing was predicted."""
     known = read().values()
     if not known:
-        return ""
+        return None
     rows = {row["id"]: row for row in concepts.rows()}
     surprising = dict.fromkeys(kept.get("concept") for kept in known if not kept["right"])
-    lines = [f"{len(known)} predictions made, {sum(kept['right'] for kept in known)} came out as you said"]
-    if surprising:
-        lines += ["What surprised you, and where to read again:"]
-        lines += [f"  lesson {rows[c]['lesson']}: {rows[c]['concept']}" for c in surprising if c in rows]
-    return "\n".join(lines)
+    one = "1 prediction made" if len(known) == 1 else f"{len(known)} predictions made"
+    return Summary(f"{one}, {sum(kept['right'] for kept in known)} came out as you said",
+                   [rows[concept] for concept in surprising if concept in rows])

@@ -140,8 +140,10 @@ def _first_cell(line):
 def _last_cell(stem, folder, line):
     """Where to go on from here."""
     stems = lesson_stems(folder)
-    after = stems[stems.index(stem) + 1 :][:1]
-    ways = [f"**Next lesson:** [{_title(folder / f'{name}.py')}]({name}.ipynb)" for name in after]
+    at = stems.index(stem)
+    near = {"Next": stems[at + 1 : at + 2], "Previous": stems[max(at - 1, 0) : at]}
+    ways = [f"**{which} lesson:** [{_title(folder / f'{name}.py')}]({name}.ipynb)"
+            for which, names in near.items() for name in names]
     ways += [f"this one [blank](../lessons/{stem}.ipynb) and [solved](../solutions/{stem}.ipynb)",
              "[glossary](../docs/glossary.md)", "[contents](../README.md)"]
     return Cell("markdown", "---\n\n" + " · ".join(ways), {"tags": [WAYS_ON]}, line)
