@@ -96,8 +96,27 @@ def test_a_report_of_a_check_brings_what_it_takes_to_repeat_it(name):
         assert fields[wanted]["validations"]["required"] is True, wanted
     assert all(field["type"] in ("input", "textarea") and field["attributes"]["label"] for field in fields.values())
     assert "check(your_answer).message" in fields["card"]["attributes"]["description"]
-    assert "versions.VERSION" in fields["version"]["attributes"]["description"]
-    assert fields["version"]["attributes"]["placeholder"] == versions.VERSION
+
+
+@pytest.mark.parametrize("name", ["right-answer-refused", "wrong-cause-named", "bug"])
+def test_a_report_says_of_which_version_it_is_by_a_line_that_runs(name, capsys):
+    """`from course_lib import versions`, which ends in an ImportError for whoever wants to report something."""
+    form = yaml.safe_load((TEMPLATES / f"{name}.yml").read_text(encoding="utf-8"))
+    (asked,) = [field["attributes"] for field in form["body"] if field.get("id") == "version"]
+    assert asked["placeholder"] == versions.VERSION
+    exec(re.search("`(.+?)`", asked["description"])[1], {})
+    assert capsys.readouterr().out == f"{versions.VERSION}\n"
+
+
+def test_every_merge_brings_its_news_and_new_packages_are_proposed():
+    """A changelog that is written from memory; packages that grow old, or come twenty times a week."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert "CHANGELOG.md" in jobs["news"]["steps"][-1]["run"] and "'no news'" in jobs["news"]["if"]
+    links = [row["run"] for row in jobs["weekly"]["strategy"]["matrix"]["include"] if "lychee" in row["run"]]
+    assert len(links) == 1 and '"docs/*.md"' in links[0]
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    assert {update["package-ecosystem"] for update in updates} == {"pip", "github-actions"}
+    assert all(update["groups"] for update in updates)
 
 
 def test_links_beside_the_forms_lead_to_this_repository():
