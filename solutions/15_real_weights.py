@@ -72,7 +72,7 @@ def have(path, shows):
 MINILM, SMOLLM2 = here("minilm"), here("smollm2")
 print("MiniLM is here:", MINILM is not None, "   SmolLM2 is here:", SMOLLM2 is not None)
 
-# %% [markdown]
+# %% [markdown] name="file-of-weights"
 # ## What is in a file of weights?
 #
 # Names, shapes and numbers. Nothing else: no code, and no word about how to use them.
@@ -127,7 +127,7 @@ if have(MINILM, "the names and the shapes of one layer, as they stand in the fil
 # %%
 minilm.NAMES
 
-# %% [markdown]
+# %% [markdown] name="gelu"
 # ## What is different
 #
 # | part | your `EncoderLayer` | MiniLM |
@@ -282,7 +282,7 @@ if have(MINILM, "the largest difference to the reference, with each of the six m
 # **Remember:** *it loads* and *it runs* are no evidence. A copy of a model is finished when it agrees with the original
 # to rounding.
 
-# %% [markdown]
+# %% [markdown] name="word-pieces"
 # ## Words in pieces
 #
 # MiniLM knows 30,522 pieces of words. Frequent words are one piece. Others are cut, and every piece but the first of a
@@ -328,7 +328,7 @@ if have(MINILM, "nine words, cut by your ten lines and by the real tokenizer"):
 # The first two. Around a text the tokenizer puts two marks, `[CLS]` and `[SEP]`. They are tokens like all others: they
 # have vectors, and may be looked at.
 
-# %% [markdown]
+# %% [markdown] name="mean-pooling"
 # ## From tokens to one vector
 #
 # A search needs **one** vector per text. MiniLM's makers take the mean of all token vectors and bring it to length 1.
@@ -406,7 +406,7 @@ if have(MINILM, "the cosine of the sentence to itself, for batches of 9 to 128 p
 # Careful pooling stays at 1.00. At 128 places the careless vector has a cosine of about 0.6 to that of the sentence
 # alone. *The kitten is lying on a rug* is as near. And nothing crashes. What that costs a search is counted below.
 
-# %% [markdown]
+# %% [markdown] name="searching"
 # ## Searching
 #
 # A text is a direction now. To search is to ask which directions are near.
@@ -448,7 +448,7 @@ from course_lib.pretrained.minilm import cosine_search
 # %%
 search = check(cosine_search).verified
 
-# %% [markdown]
+# %% [markdown] name="other-words"
 # ## The same in other words
 #
 # Twelve sentences. Each has a twin that says much the same.
@@ -809,7 +809,7 @@ if have(MINILM, "a dot for each of these 72 heads, by the two questions"):
 #
 # You write all four. Then the model runs on yours.
 
-# %% [markdown]
+# %% [markdown] name="rms-norm"
 # ## RMSNorm: a norm with less in it
 #
 # Layer norm subtracts the mean, divides by the spread, and then has a gain and an offset. What of that is needed?
@@ -875,7 +875,7 @@ for name, vectors in {"x": x, "x + 10": x + 10, "x - mean": centred}.items():
 # Where the mean is 0 the two are the same. Both forget the **size**, and that seems to be what training needs ([Zhang
 # and Sennrich 2019](https://arxiv.org/abs/1910.07467) found models just as good, and faster).
 
-# %% [markdown]
+# %% [markdown] name="rotary"
 # ## RoPE: turn, do not add
 #
 # In lesson 09 a position was *added* to a word. One matrix M_k turns the position p into p + k, whatever p is. That
@@ -980,7 +980,7 @@ rope_is_the_shift_matrix_of_lesson_09 = torch.allclose(rope(x), by_matrix, atol=
 assert rope_is_the_shift_matrix_of_lesson_09
 rope(x)[3, :4], by_matrix[3, :4]
 
-# %% [markdown]
+# %% [markdown] name="two-layouts"
 # ### Two layouts
 #
 # Which two numbers make a pair? Here it is neighbours, (2i, 2i + 1), as in the paper and in Meta's code of Llama. In
@@ -1078,7 +1078,7 @@ f"it rises at {(steps > 0).float().mean():.2f} of the steps; of 300 random pairs
 # **Verdict: true of a bound, not of a score.** The curve falls on the whole and rises at two steps in five. And of 300
 # random pairs of query and key, 4 have their largest score at distance 0. A head can learn which distances it likes.
 
-# %% [markdown]
+# %% [markdown] name="gate"
 # ## SwiGLU: a gate
 #
 # In the old feed-forward network a hidden number is a weighted sum of x, and ReLU cuts it off at 0. Here there are two
@@ -1153,7 +1153,7 @@ said_product[:3], z_and_u[:3].prod(1)
 # ([2020](https://arxiv.org/abs/2002.05202)) gave no reason why gates work better: *"we attribute their success, as all
 # else, to divine benevolence."*
 
-# %% [markdown]
+# %% [markdown] name="grouped-queries"
 # ## Grouped queries: sharing keys and values
 #
 # A decoder that writes keeps the keys and values of all tokens so far (the cache of lesson 12). **On paper**, for
@@ -1229,7 +1229,7 @@ tuple(one_group.shape)
 # G = H is your version 6. With G = 1 all heads share one head of keys and values: *multi-query attention* (Shazeer
 # 2019). In between, you choose how much memory a token may cost.
 
-# %% [markdown]
+# %% [markdown] name="parts-trained"
 # ## Your four parts, trained
 #
 # Before the large model a small one, with random weights. Ten different symbols, out of 16, are said twice. The second

@@ -12,7 +12,7 @@ import torch
 from course_lib.staff import syllabus
 from course_lib.staff.answers import as_written, source_and_stub
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import LESSONS, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems, read_lesson
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
@@ -125,6 +125,19 @@ def test_every_claim_is_asserted(stem):
 
 
 @pytest.mark.parametrize("stem", STEMS)
+def test_a_notebook_links_onward_and_back_and_every_link_arrives(stem):
+    """A learner at the end of a lesson who has to go and find the next one, or the one before to look something up."""
+    ways = read_lesson(stem).cells[-1].source
+    links = dict(re.findall(r"\[([^\]]+)\]\(([^)]+)\)", ways))
+    at = STEMS.index(stem)
+    near = [f"{name}.ipynb" for name in (*STEMS[at + 1 : at + 2], *STEMS[max(at - 1, 0) : at])]
+    assert list(links.values())[: len(near)] == near and ("Previous lesson" in ways) is (at > 0)
+    assert {"blank", "solved", "glossary", "contents"} <= set(links)
+    for folder in (LESSONS, SOLUTIONS):
+        assert all((folder / link).exists() for link in links.values()), folder
+
+
+@pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_opens_and_closes_like_a_lesson(stem):
     """A learner who cannot tell how long it takes, what it needs, or what to keep."""
     cells = read_lesson(stem).cells
@@ -181,6 +194,11 @@ def test_every_concept_of_every_lesson_is_taught_and_proven():
     assert syllabus.gaps([read_lesson(stem) for stem in STEMS]) == []
 
 
+def test_every_lesson_is_on_the_map():
+    """“Everything each lesson teaches” ended at lesson 14."""
+    assert {row["lesson"] for row in syllabus.concepts()} == {stem[:2] for stem in STEMS}
+
+
 def test_the_map_knows_every_concept_once():
     """A row lost from the map is a concept nobody misses."""
-    assert [row["id"] for row in syllabus.concepts()] == [f"C{i:03}" for i in range(1, 138)]
+    assert [row["id"] for row in syllabus.concepts()] == [f"C{i:03}" for i in range(1, 150)]
