@@ -11,9 +11,12 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_lib.staff.lesson_text import read_lesson
+from course_lib.staff.notebooks import KERNEL
+from tests.eyes import contrast
 
 ROOT = Path(__file__).parents[1]
 LESSON = "04_scaling.ipynb"
@@ -168,3 +171,47 @@ def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser
     page.screenshot(path=tmp_path / "3-right.png")
     assert "✓" in right and "your own code" in right
     _predict_by_keyboard(page, tmp_path / "lessons" / "my_answers")
+
+
+MAP = "from course_lib import progress\n\nprogress()"
+# The colours of all words under an element, and of the ground they stand on.
+COLOURS = """e => {
+    const rgb = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255);
+    let ground = e;
+    while (getComputedStyle(ground).backgroundColor.match(/rgba.*, 0\\)/)) ground = ground.parentElement;
+    return [[e, ...e.querySelectorAll('a, li, p, strong')].map(x => rgb(getComputedStyle(x).color)),
+            rgb(getComputedStyle(ground).backgroundColor)];
+}"""
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_the_map_leads_to_the_next_exercise_and_a_lesson_to_the_glossary(browser, tmp_path, theme):
+    """A map that cannot be read in the dark or on a narrow page, or whose links end in “file not found”."""
+    course = tmp_path / "course"
+    for name in ("lessons", "docs"):
+        shutil.copytree(ROOT / name, course / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "my_answers"))
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(MAP)], metadata=KERNEL),
+                   course / "lessons" / "map.ipynb")
+    with jupyter_lab(course, tmp_path, themes={"theme": theme}) as address:
+        page = browser.new_page(viewport={"width": 1400, "height": 1600})
+        page.goto(address("lessons/map.ipynb"))
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        _wait_until_idle(page)
+        _run_all_cells(page)
+        shown = page.locator(".jp-RenderedHTML", has_text="exercises solved")
+        shown.wait_for(timeout=60_000)
+        texts, ground = page.evaluate(COLOURS, shown.locator("div").first.element_handle())
+        assert all(contrast(colour, ground) >= 4.5 for colour in texts), (texts, ground)
+        page.keyboard.press("Control+b")  # the list of files leaves
+        page.set_viewport_size({"width": 390, "height": 1600})
+        page.wait_for_timeout(2000)
+        assert shown.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), "sideways scrolling"
+        page.set_viewport_size({"width": 1400, "height": 1600})
+        shown.get_by_role("link", name="padding_mask_from_ids", exact=True).click()
+        page.get_by_role("tab", name="07_masks.ipynb").wait_for(timeout=30_000)  # Lab scrolls to the cell, in its time
+        page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell").first.wait_for(timeout=60_000)
+        _wait_until_idle(page)
+        page.keyboard.press("Escape")
+        _walk_to(page, "Previous lesson:")
+        page.get_by_role("link", name="glossary").click()
+        page.get_by_role("tab", name="glossary.md").wait_for(timeout=30_000)
