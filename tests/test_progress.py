@@ -62,6 +62,14 @@ def test_the_map_says_what_comes_next_and_how_long_it_takes(looked_at, capsys):
         assert says in shown(capsys)
 
 
+def test_what_comes_next_is_in_a_lesson_that_was_handed_out(looked_at, monkeypatch):
+    """A class has lesson 02, and is sent to lesson 00."""
+    copy = looked_at / "02_self_attention_untrained.ipynb"
+    copy.write_bytes((hinting.LESSONS / copy.name).read_bytes())
+    monkeypatch.setattr(lessons_at_hand, "FOLDERS", (looked_at,))
+    assert "Next: reweight, in lesson 02; about 45 minutes left." in course_map.map_of(EXERCISES)[1]
+
+
 def test_the_map_in_a_notebook_links_to_every_lesson_and_exercise_and_needs_no_colour_and_no_script(looked_at):
     """A map in green and red; links that lead nowhere; a script that a page does not run."""
     check(RIGHT, "reweight")

@@ -56,9 +56,9 @@ def map_of(exercises):
 
 
 def _next(course):
-    """(lesson, exercise) that comes next: the first that is not solved; (None, None) at the end."""
-    return next(((lesson, name) for lesson in course for name, status in lesson.exercises.items() if status != "right"),
-                (None, None))
+    """(lesson, exercise) that comes next: the first that is not solved, in a lesson that is there; at the end None."""
+    left = [(lesson, name) for lesson in course for name, status in lesson.exercises.items() if status != "right"]
+    return next((pair for pair in left if pair[0].at_hand), (left or [(None, None)])[0])
 
 
 def _counts(course):
