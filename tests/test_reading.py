@@ -148,26 +148,6 @@ def test_what_systems_leave_behind_is_nobodys_work(tmp_path):
         assert sources_of(alice) == ["new"] and alice.problems == ()
 
 
-def test_what_moodle_hands_out_is_read_by_participant(tmp_path):
-    """The text and the files of one participant are two students, or two of the same name are one."""
-    put(tmp_path, {"Jo Ann_11_assignsubmission_file_/04.ipynb": "a", "Jo Ann_12_assignsubmission_file_/04.ipynb": "b",
-                   "Jo Ann_12_assignsubmission_onlinetext_/onlinetext.html": b"hi"})
-    found = read(tmp_path)
-    assert {name: sources_of(s) for name, s in found.items()} == {
-        "Jo Ann_11": ["a"], "Jo Ann_12": ["b"]}
-
-
-def test_what_canvas_hands_out_is_read_by_sender(tmp_path):
-    """A student with a file for each lesson falls apart into several, each of them missing most exercises."""
-    put(tmp_path, {"doejane_123_4567_10_encoder.ipynb": "10", "doejane_LATE_123_4568_04_scaling.ipynb": "4",
-                   "doejane_124_4569_04_scaling.ipynb": "other", "roejo_130_4570_04_scaling.ipynb": "roe"})
-    found = read(tmp_path)
-    assert {name: sources_of(s) for name, s in found.items()} == {
-        "doejane_123": ["4", "10"], "doejane_124_4569_04_scaling": ["other"], "roejo_130_4570_04_scaling": ["roe"]}
-    put(tmp_path, {"someone.ipynb": "else"})
-    assert len(read(tmp_path)) == 5, "names that follow Canvas by chance are never merged"
-
-
 def test_notebooks_come_in_the_order_of_the_lessons(tmp_path):
     """Lesson 10 runs before lesson 4, so an answer of lesson 10 misses what it builds on."""
     names = ["10_encoder.ipynb", "4_b.ipynb", "04_a.ipynb", "z/03.ipynb", "notes.ipynb", "lesson_05.ipynb"]
