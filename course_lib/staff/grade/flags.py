@@ -262,7 +262,7 @@ class _Look(_Resolver):
         elif isinstance(node, ast.Attribute):
             if node.attr in INSIDES and not (node.attr == "verified" and self.is_result(node.value)):
                 self.words.append(f"reads .{node.attr}")
-            elif self.is_itself(node.attr) and not self.paths(node):  # a method, of an argument say
+            elif self.is_itself(node.attr) and not self.paths(node) and not self.is_own(node):  # of an argument, say
                 self.words.append(f"uses .{node.attr}")
             elif node.attr == "__class__" and isinstance(node.ctx, ast.Store):
                 self.words.append("changes .__class__")
@@ -288,6 +288,14 @@ class _Look(_Resolver):
         for path in called:
             if path.startswith("inspect.getsource"):
                 self.words.append(f"copies code through {path}")
+
+    def is_own(self, node):
+        """Is it an attribute that a class of the student's own defines, `My.softmax` or `My().softmax`?"""
+        name = getattr(node.value.func if isinstance(node.value, ast.Call) else node.value, "id", "")
+        makers = [m for n in self.bound.nodes.get(name, ()) for m in (
+            self.bound.nodes.get(getattr(n.func, "id", ""), (n,)) if isinstance(n, ast.Call) else (n,))]
+        return bool(makers) and name not in self.bound.paths and not any(name in scope for scope in self.scopes) \
+            and all(isinstance(m, ast.ClassDef) and node.attr in local_names(m) for m in makers)
 
     def is_result(self, node):
         """Is it what `check` returns, as the lessons use it?"""

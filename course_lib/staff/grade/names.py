@@ -5,6 +5,7 @@ import re
 
 NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)  # browsers like to add the second suffix
 SCRIPT = re.compile(r"\.py$", re.IGNORECASE)
+MARKDOWN = re.compile(r"\.md$", re.IGNORECASE)
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
 OTHER_ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 DOCUMENT = re.compile(r"\.(docx?|odt|pdf|txt|md|html?|rtf|csv|json|pages|png|jpe?g)$", re.IGNORECASE)

@@ -8,8 +8,15 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_lib.staff.grade.names import NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable
-from course_lib.staff.grade.notebook_cells import NoNotebook, decoded, notebook_cells, script_cells
+from course_lib.staff.grade.names import MARKDOWN, NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable
+from course_lib.staff.grade.notebook_cells import (
+    NoNotebook,
+    decoded,
+    is_markdown_notebook,
+    markdown_cells,
+    notebook_cells,
+    script_cells,
+)
 from course_lib.staff.grade.platforms import METADATA, OLDER, is_download, is_sent, own_name, students, submitters
 from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read, read_notebook
 
@@ -162,9 +169,18 @@ class _Reader:
         name = entry.path.rsplit("/", 1)[-1]
         if entry.refused:
             raise Unreadable(entry.refused)
-        if NOTEBOOK.search(name) or SCRIPT.search(name):
+        if NOTEBOOK.search(name):
             self.allowance.one_more_file()
-            self.keep(entry, is_script=SCRIPT.search(name))
+            data, digest = read_notebook(entry, self.allowance)
+            cells, complaints = notebook_cells(data)
+            self.keep(entry, cells, digest)
+            for complaint in complaints:
+                self.complain(entry.path, complaint)
+        elif SCRIPT.search(name):
+            self.allowance.one_more_file()
+            self.keep_text(entry, read(entry, self.allowance), script_cells)
+        elif MARKDOWN.search(name) and is_markdown_notebook(data := read(entry, self.allowance)):
+            self.keep_text(entry, data, markdown_cells)
         elif ZIP.search(name):
             if not zips:
                 raise Unreadable("was not read, because it is a zip inside a zip")
@@ -174,17 +190,12 @@ class _Reader:
         else:
             self.ignored.append(name)
 
-    def keep(self, entry, is_script):
+    def keep_text(self, entry, data, cells_of):
+        self.keep(entry, cells_of(data), hashlib.sha256(data).hexdigest())
+
+    def keep(self, entry, cells, digest):
         path = printable(entry.path, LONGEST_PATH)
-        if is_script:
-            data = read(entry, self.allowance)
-            digest = hashlib.sha256(data).hexdigest()
-        else:
-            data, digest = read_notebook(entry, self.allowance)
         self.prints.append((path, digest))
-        cells, complaints = (script_cells(data), ()) if is_script else notebook_cells(data)
-        for complaint in complaints:
-            self.complain(entry.path, complaint)
         self.notebooks.append(Notebook(path, cells, entry.modified))
 
     def complain(self, path, why):
