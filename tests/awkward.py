@@ -69,7 +69,7 @@ HANDS = {
     "an inner class": "class Lab:\n    class Part:\n        run = staticmethod(RIGHT)\ndef NAME(*args, **kwargs):\n"
                       "    return Lab.Part.run(*args, **kwargs)",
     "match": "def NAME(*args, **kwargs):\n    match len(args) + len(kwargs):\n        case 0:\n"
-             "            raise TypeError('no arguments')\n        case _:\n            return (RIGHT)(*args, **kwargs)",
+             "            raise TypeError('nothing')\n        case _:\n            return (RIGHT)(*args, **kwargs)",
 }
 ONLY_IN_NOTEBOOKS = {"an own module", "timed"}
 CLASS_HANDS = {
@@ -322,4 +322,5 @@ def _parses(cell):
 TOOLS = {"Colab": colab, "VS Code": vs_code, "Kaggle": kaggle, "format 3": format_3, "format 4.0": format_4_0,
          "percent": _by_jupytext("py:percent"), "light": _by_jupytext("py:light"), "Markdown": _by_jupytext("md"),
          "exported": exported, "Databricks": databricks, "Databricks notebook": databricks_notebook,
-         "Deepnote": deepnote, "Windows": windows, "PowerShell": power_shell, "Spyder": spyder, "one script": one_script}
+         "Deepnote": deepnote, "Windows": windows, "PowerShell": power_shell, "Spyder": spyder,
+         "one script": one_script}

@@ -305,16 +305,17 @@ def _run(statements, name, space, unmade):
                     raise
                 _execute(statement, name, space, flags | later)
             except (Exception, SystemExit) as problem:
-                if isinstance(problem, NameError | ImportError) and (isinstance(statement, BINDS) or _checks(statement)):
+                if isinstance(problem, NameError | ImportError) and _gives_an_answer(statement):
                     unmade.append((statement, name, space, flags))
                 failed = failed or problem  # all that fails after it may do so because of it
     if failed:
         raise failed
 
 
-def _checks(statement):
-    """Does it hand an answer to `check`?"""
-    return isinstance(statement, ast.Expr) and getattr(getattr(statement.value, "func", None), "id", "") == "check"
+def _gives_an_answer(statement):
+    """Does it bind a name, or hand something to `check`?"""
+    called = getattr(getattr(statement, "value", None), "func", None)
+    return isinstance(statement, BINDS) or isinstance(statement, ast.Expr) and getattr(called, "id", "") == "check"
 
 
 def _bound(statement):
