@@ -134,7 +134,7 @@ def main(times, files, base):
     expected = whole(base / "batch", base / "whole", "--lanes", "1")
     took = time.monotonic() - began
     for seed in range(times):
-        kills = killed_until_done(base / "batch", base / "report", random.Random(seed), 0.6 * took)
+        kills = killed_until_done(base / "batch", base / "report", random.Random(seed), took)
         found = differences(expected, contents(base / "report"))
         wrong += bool(found)
         print(f"{seed}: killed {kills} times, {found or 'the same report'}", flush=True)

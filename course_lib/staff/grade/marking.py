@@ -298,8 +298,10 @@ class _Student:
         if public.status != "wrong":
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says), flags="right for the public inputs only")
-        said = [m.says for m in public.named] or list(public.seen) or [public.failure.says + self.missing_libraries()]
-        return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
+        card = tuple(card_rows(public)[:-1])
+        said = [m.says for m in public.named] or list(public.seen) or [
+            dict(card).get("What failed", public.failure.says) + self.missing_libraries()]
+        return replace(blank, reason=said[0], card=card)
 
 
 def _judged(exercise, candidate, seed, ask):
