@@ -13,7 +13,15 @@ from course_lib.checks.notebook.card import card_rows
 from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
-from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
+from course_lib.staff.grade.own_code import (
+    code_of,
+    early_imports,
+    is_imported,
+    left_blank,
+    needed_for,
+    other_exercises,
+    pieces,
+)
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
@@ -189,9 +197,9 @@ class _Student:
 
     def hidden_or_several(self, name):
         """What a person should know of a pass: that no cell shows the answer, or that there is more than one."""
-        shown = {}
+        shown, modules = {}, {p.module for p in self.own if p.module and name in p.defines}
         for piece in self.own:
-            if name in piece.defines:
+            if name in piece.defines and not is_imported(name, piece, modules):
                 shown.setdefault(piece.notebook, []).append("".join(piece.source.split()))
         if not shown:
             return ["no cell defines it in plain sight"]
