@@ -547,6 +547,69 @@ def test_scripts_are_read_by_their_cells(tmp_path):
     assert one(tmp_path, b"\0\xff\x01", "a.py").problems == ("a.py is not text.",)
 
 
+MARKDOWN = """---
+jupyter:
+  jupytext:
+    text_representation:
+      extension: .md
+---
+
+# Title
+
+```python
+import torch
+```
+
+<!-- #region -->
+My first try:
+```python
+wrong = 1
+```
+<!-- #endregion -->
+
+```python .noeval
+wrong = 2
+```
+
+```bash
+ls
+```
+
+```{code-cell} ipython3
+:tags: [a]
+
+right = 3
+```
+"""
+
+
+def test_a_notebook_as_markdown_is_read_and_a_readme_is_not(tmp_path):
+    """Who writes notebooks as Markdown has handed in nothing; or an example in a README is an answer."""
+    assert sources_of(one(tmp_path, MARKDOWN.encode(), "a.md")) == ["import torch", "right = 3"]
+    assert sources_of(one(tmp_path, MARKDOWN.replace("\n", "\r\n").encode(), "a.md")) == ["import torch", "right = 3"]
+    put(tmp_path, {"bo/README.md": b"# Lab\n```python\nx = 1\n```\n", "bo/a.ipynb": "y = 2"})
+    assert sources_of(read(tmp_path)["bo"]) == ["y = 2"]
+
+
+def test_what_an_export_makes_of_a_notebook_is_undone(tmp_path):
+    """A cell under %%time is a text in a call, one that writes a module a comment, raw text is bad syntax."""
+    exported = ("# In[1]:\n\n\nget_ipython().run_cell_magic('time', '', 'def f(x):\\n    return x\\n')\n\n\n"
+                "# In[2]:\n\n\ng = 1\n\n$$raw$$ text\n\n# In[3]:\n\nh = 2\n")
+    assert sources_of(one(tmp_path, exported.encode(), "a.py")) == [
+        "%%time \ndef f(x):\n    return x", "g = 1", "$$raw$$ text", "h = 2"]
+    assert sources_of(one(tmp_path, b"# %%\n# %%writefile m.py\nx = 1\n", "a.py")) == ["%%writefile m.py\nx = 1"]
+    parts = ["# Databricks notebook source\nx = 1", "y = = 2", "z = 3\n"]
+    databricks = "\n\n# COMMAND ----------\n\n".join(parts)
+    assert sources_of(one(tmp_path, databricks.encode(), "a.py"))[-1] == "z = 3"
+
+
+def test_a_broken_script_costs_little_time(tmp_path):
+    """A megabyte of paragraphs that are no Python takes the grader an hour."""
+    began = time.process_time()
+    assert len(sources_of(one(tmp_path, b"x x\n\n" * 200_000, "a.py"))) == 200_000
+    assert time.process_time() - began < 20
+
+
 # Zips
 
 
