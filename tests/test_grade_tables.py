@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.staff.grade import tables
+from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.policy import overrides
 from course_lib.staff.grade.tables import (
     PolicyError,
@@ -15,7 +16,6 @@ from course_lib.staff.grade.tables import (
     difference,
     rows,
     settings,
-    write_grades,
     write_results,
 )
 from tests.book_of_grades import SCOPE, book
@@ -51,7 +51,8 @@ def grades(folder, connection, chosen=None, manual=None):
     if manual is not None:
         path = folder / "manual.csv"
         path.write_text(manual, encoding="utf-8")
-    write_grades(connection, chosen or settings(), folder / "grades.csv", path)
+    chosen = chosen or settings()
+    write_grades(*grades_of(connection, chosen, path), chosen, folder / "grades.csv")
     return [read(folder / name) for name in ("grades.csv", "canvas.csv", "moodle.csv")]
 
 

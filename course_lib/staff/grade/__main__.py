@@ -24,7 +24,9 @@ if not hasattr(os, "fork"):
     sys.exit("grade: it needs Linux or macOS; on Windows run it in WSL 2.")
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade import book, confine
+from course_lib.staff.grade import book, confine, gradebook
+from course_lib.staff.grade.grades import grades_of, write_grades
+from course_lib.staff.grade.gradescope import write_results_json
 from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
@@ -38,7 +40,6 @@ from course_lib.staff.grade.tables import (
     in_scope,
     rows,
     settings,
-    write_grades,
     write_results,
 )
 
@@ -74,7 +75,7 @@ def main(arguments=None):
 
 def _in_the_report(options):
     """Work in the report's folder: what lies where the command was given may be a student's."""
-    for name in ("report", "settings", "manual"):
+    for name in ("report", "settings", "manual", "gradescope"):
         if path := getattr(options, name):
             setattr(options, name, path.resolve())
     if options.submissions not in ("regrade", "report"):
@@ -210,11 +211,15 @@ def _write_all(connection, options, policy, chosen):
     """All tables and pages, out of the book."""
     _settle_scope(connection, chosen)
     write_results(connection, policy, options.report / "results.csv")
-    write_grades(connection, policy, options.report / "grades.csv", options.manual)
+    if options.gradescope:
+        write_results_json(rows(connection, policy), options.gradescope)
+    everyone, worth = grades_of(connection, policy, options.manual)
+    write_grades(everyone, worth, policy, options.report / "grades.csv")
+    notes = gradebook.fill(everyone, worth, policy, options.report)
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
     write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
     print(f"Written: {options.report / 'results.csv'}, grades.csv, canvas.csv, moodle.csv, and the pages, which begin "
-          f"with {options.report / 'pages' / 'index.html'}.")
+          f"with {options.report / 'pages' / 'index.html'}.", *notes, sep="\n")
 
 
 def _settle_scope(connection, chosen):
@@ -257,6 +262,7 @@ def _options(arguments):
     parser.add_argument("--seed", type=int, help="of the inputs; by default it is drawn, and written into the report")
     parser.add_argument("--settings", metavar="TOML", type=Path, help="points, deadlines, late days, roster")
     parser.add_argument("--manual", metavar="CSV", type=Path, help="scores given by hand: student,item,points")
+    parser.add_argument("--gradescope", metavar="JSON", type=Path, help="in Gradescope's autograder: results.json")
     parser.add_argument("--isolation", choices=["A", "B", "M"], help="this level and no other; by default the best")
     parser.add_argument("--unsandboxed", action="store_true", help="go on where students' code cannot be confined")
     parser.add_argument("--lanes", type=_positive, default=cores(), help="judges side by side; by default one per core")

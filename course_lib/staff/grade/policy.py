@@ -15,8 +15,10 @@ from pathlib import Path
 from course_lib.checks import EXERCISES
 
 EXAMPLE = "2026-03-01T23:59:00Z"
-ON_THE_ROSTER = ("id", "name", "email", "section", "canvas_id", "sis_id")
+IDS = ("email", "canvas_id", "sis_id", "username", "org_id", "github")  # each of them is one student's
+ON_THE_ROSTER = ("id", "name", "first_name", "last_name", "section", *IDS)
 NUMBERED = re.compile(r"_[0-9]+$")
+CANVAS_NUMBER = re.compile(r"[^\W_]+(?:_LATE)?_([0-9]{2,})(?:_|$)")
 
 
 class PolicyError(Exception):
@@ -38,6 +40,8 @@ class Settings:
     extensions: dict = field(default_factory=dict)  # student: {lesson, or "all": days that the deadline is later}
     times: dict = field(default_factory=dict)  # student: {lesson, or "all": when it was handed in}; else file times
     overrides: dict = field(default_factory=dict)  # (student, exercise): (points, reason) of a person
+    gradebook: Path | None = None  # what a platform has exported, to be filled in
+    columns: dict = field(default_factory=dict)  # title in a platform's gradebook: what its column holds
 
     def max_points(self, exercise):
         """What an exercise is worth."""
@@ -133,20 +137,38 @@ def overrides(path):
 def everybody(connection, settings):
     """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
-    These are those who handed something in, and those on the roster, under the book's spelling where it has one. Moodle
-    names a submission after a student's name and a number of its own: there the name is looked up, if it is only one's.
+    These are those who handed something in, and those on the roster, under the book's spelling where it has one. A
+    submission belongs to the line with its name as id; else to the one line that platforms may have named it after.
     """
     students = dict.fromkeys(student for student, in connection.execute("SELECT student FROM submission"))
-    known = _by_normal_form(students)
-    moodle = {}
-    for student in students:
-        moodle.setdefault(_plain(NUMBERED.sub("", student)) if NUMBERED.search(student) else "", []).append(student)
+    known, named, waiting = _by_normal_form(students), _named_by_platforms(students), {}
+    for own, about in settings.roster.items():
+        if student := _find(own, known):
+            students[student] = about
+        else:
+            waiting[own] = about
     names = Counter(_plain(about["name"]) for about in settings.roster.values())
-    for student, about in settings.roster.items():
-        name = _plain(about["name"])
-        of_that_name = moodle.get(name, ()) if name and names[name] == 1 else ()
-        students[_find(student, known) or (of_that_name[0] if len(of_that_name) == 1 else student)] = about
+    for own, about in waiting.items():
+        keys = [about["username"], about["github"], about["email"], about["org_id"], f"canvas {about['canvas_id']}"]
+        keys += [about["name"]] if names[_plain(about["name"])] == 1 else []
+        found = {student for key in keys if key for student in named.get(_plain(key), ()) if students[student] is None}
+        students[found.pop() if len(found) == 1 else own] = about
     return dict(sorted(students.items()))
+
+
+def _named_by_platforms(students):
+    """{what a roster may say: the students whose submissions have that name}.
+
+    Moodle puts a number of its own behind a student's name, Canvas the student's number behind theirs.
+    """
+    found = {}
+    for student in students:
+        keys = {student, NUMBERED.sub("", student)}
+        if canvas := CANVAS_NUMBER.match(student):
+            keys.add(f"canvas {canvas[1]}")
+        for key in map(_plain, keys):
+            found.setdefault(key, set()).add(student)
+    return found
 
 
 def _plain(name):
@@ -273,20 +295,38 @@ def _students(table, path, complain):
     if not isinstance(name, str):
         complain("file", "give the name of a CSV with the columns id, name and email, in quotes.")
         return {}
-    roster = {}
+    roster, seen = {}, set()
     try:
         for line, row in _csv(path.parent / name, ("id",)):
-            if not row["id"] or row["id"] in roster:
-                complain("file", f"{name}, line {line}: " + (f"{row['id']} stands there twice." if row["id"]
+            about = {key: row.get(key, "") for key in ON_THE_ROSTER}
+            twice = [about[key] for key in ("id", *IDS) if about[key] and (key, about[key]) in seen]
+            if twice or not about["id"]:
+                complain("file", f"{name}, line {line}: " + (f"{twice[0]} stands there twice." if twice
                                                              else "there is no id."))
-            roster[row["id"]] = {key: row.get(key, "") for key in ON_THE_ROSTER}
+            seen |= {(key, about[key]) for key in ("id", *IDS)}
+            about["name"] = about["name"] or f"{about['first_name']} {about['last_name']}".strip()
+            roster[about["id"]] = about
     except PolicyError as error:
         complain("file", str(error))
     return {"roster": roster}
 
 
+def _gradebook(table, path, complain):
+    for key in set(table) - {"file", "columns"}:
+        complain(key, _unknown("key", key, ("file", "columns")))
+    name, columns = table.get("file", ""), table.get("columns", {})
+    if not isinstance(name, str):
+        complain("file", "give the name of the table that your platform has exported, in quotes.")
+        name = ""
+    if not isinstance(columns, dict) or not all(isinstance(part, str) for part in columns.values()):
+        complain("columns", 'write the titles of your columns with what they are to hold, such as { "Homework 2" = '
+                            '"02", "All" = "total" }.')
+        columns = {}
+    return {"gradebook": path.parent / name if name else None, "columns": columns}
+
+
 READERS = {"points": _points, "partial": _partial, "deadlines": _deadlines, "late": _late, "extensions": _extensions,
-           "students": _students, "reflection": _reflection}
+           "students": _students, "reflection": _reflection, "gradebook": _gradebook}
 
 
 def _numbers(table, complain):

@@ -1,0 +1,140 @@
+"""A gradebook that a platform has exported, filled in: the same file with our points, to be imported as it is."""
+
+import csv
+import re
+from collections import Counter
+from io import StringIO
+
+from course_lib.staff.grade.grades import columns
+from course_lib.staff.grade.policy import PolicyError
+from course_lib.staff.grade.tables import number, whole_file
+
+FILLED, KINDS = "gradebook_filled", (".csv", ".xls", ".tsv", ".txt")
+# The titles by which platforms say whose a line is, and what the roster calls that.
+WHO = {"id": ("canvas_id",), "sis user id": ("sis_id", "id"), "sis login id": ("username", "id"),  # Canvas
+       "username": ("username", "id"), "student id": ("sis_id", "id"),  # Blackboard
+       "orgdefinedid": ("org_id", "id"),  # Brightspace
+       "github_username": ("github", "id"), "roster_identifier": ("id", "email", "name"),  # GitHub Classroom
+       "id number": ("id",), "email address": ("email",), "email": ("email",)}  # Moodle
+# What stands behind the name of a column: Blackboard's points and number, Brightspace's kind, Canvas's number.
+BEHIND = re.compile(r" \[Total Pts: [^\]]*\](?: \|\d+)?$| Points Grade(?: <[^>]*>)?$| \(\d+\)$")
+
+
+def fill(graded, worth, settings, folder):
+    """Write the filled gradebook into a folder, where the settings name one; one that no longer holds is removed.
+
+    graded, worth: as grades_of gives them
+    returns:       sentences for the instructor
+    raises:        PolicyError, where the gradebook cannot be used
+    """
+    there = [folder / f"{FILLED}{kind}" for kind in KINDS]
+    exported = settings.gradebook
+    new, said = None, []
+    if exported:
+        kind = exported.suffix.lower()
+        new = folder / f"{FILLED}{kind if kind in KINDS else '.csv'}"
+        said = _fill(graded, columns(settings, worth), exported, new, bool(settings.columns))
+    for old in there:
+        if old != new:
+            old.unlink(missing_ok=True)
+    return said
+
+
+def _fill(graded, titles, exported, new, all_of_them):
+    if exported.resolve() == new.resolve():
+        raise PolicyError(f"{exported} is what was filled in: give [gradebook] file the table that your platform has "
+                          "exported.")
+    text, encoding = _read(exported)
+    dialect = {"delimiter": _delimiter(text), "lineterminator": "\r\n" if "\r\n" in text else "\n",
+               "quoting": csv.QUOTE_ALL if text.startswith('"') else csv.QUOTE_MINIMAL}
+    try:
+        header, *lines = csv.reader(StringIO(text, newline=""), delimiter=dialect["delimiter"], strict=True)
+    except (csv.Error, ValueError):
+        raise PolicyError(f"{exported} is no table: export it from your platform again.") from None
+    whose, places = _whose(header, graded, exported), _places(header, titles, exported, all_of_them)
+    seen = set()
+    for line in lines:
+        if (found := whose(line)) is not None:
+            seen.add(found.student)
+            for place, parts in places.items():
+                points = found.of(parts)
+                if points != "" and place < len(line):
+                    line[place] = number(points)
+    with whole_file(new, binary=True) as file:
+        out = StringIO(newline="")
+        csv.writer(out, **dialect).writerows([header, *lines])
+        file.write(out.getvalue().encode(encoding))
+    return _said(new, exported, [g.student for g in graded], seen)
+
+
+def _read(path):
+    """The text of a table, and the encoding that writes it as it was."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise PolicyError(f"[gradebook] file: {path} cannot be read: {error.strerror}.") from None
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else \
+        "utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8"
+    try:
+        return data.decode(encoding), encoding
+    except UnicodeDecodeError:
+        raise PolicyError(f"[gradebook] file: {path} is neither in UTF-8 nor in UTF-16: export it from your platform "
+                          "again, and do not save it with a spreadsheet.") from None
+
+
+def _delimiter(text):
+    first = text.partition("\n")[0]
+    return max("\t,;", key=first.count)
+
+
+def _whose(header, graded, path):
+    """A function that says whose a line is: a Graded, or None."""
+    known = {place: _by_name(graded, WHO[title.strip().lower()]) for place, title in enumerate(header)
+             if title.strip().lower() in WHO}
+    if not known:
+        raise PolicyError(f"{path}: no column says whose a line is. There is to be one of Username, Student ID, SIS "
+                          "Login ID, OrgDefinedId, github_username, Email address.")
+
+    def whose(line):
+        cells = ((names, line[place].strip().lstrip("#").casefold()) for place, names in known.items()
+                 if place < len(line))
+        return next((names[cell] for names, cell in cells if cell in names), None)
+
+    return whose
+
+
+def _by_name(graded, keys):
+    """{what a platform may write: the student it can only be}; what the first key says counts most."""
+    found = {}
+    for key in reversed(keys):
+        names = Counter(g.known[key].casefold() for g in graded)
+        found |= {name: g for g in graded if (name := g.known[key].casefold()) and names[name] == 1}
+    return found
+
+
+def _places(header, titles, path, all_of_them):
+    """{number of a column: the exercises and items whose points it holds}."""
+    whole = [title.strip() for title in header]
+    names = [BEHIND.sub("", title) for title in whole]
+    places = {}
+    for title, parts in titles.items():
+        found = [i for i, name in enumerate(whole) if name == title] or \
+            [i for i, name in enumerate(names) if name == title]
+        if len(found) > 1:
+            raise PolicyError(f"{path} has {len(found)} columns named {title}: write the whole title of the right one "
+                              f"in [gradebook] columns, such as {whole[found[0]]!r}.")
+        if not found and all_of_them:
+            raise PolicyError(f"{path} has no column {title}, which [gradebook] columns names; it has "
+                              f"{', '.join(names)}.")
+        places |= {place: parts for place in found}
+    if not places:
+        raise PolicyError(f"{path} has no column named after an exercise: say in [gradebook] columns what its columns "
+                          f"are to hold; it has {', '.join(names)}.")
+    return places
+
+
+def _said(new, exported, students, seen):
+    missing = [student for student in students if student not in seen]
+    some = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    return [f"Written: {new}, with the points of {len(seen)} students.",
+            *([f"Not in {exported.name}, so without points there: {some}."] if missing else [])]
