@@ -227,6 +227,36 @@ def test_without_a_list_everybody_has_a_row_for_every_exercise_of_the_lessons_ha
     assert found["one", "reweight"] == "pass" and list(found.values()).count("missing") == 7
 
 
+@needs_confinement
+def test_the_page_of_a_right_answer_says_which_cell_failed_and_why(tmp_path):
+    """A statement before the answer fails, the answer counts all the same, and nobody tells its author."""
+    (tmp_path / "ada.ipynb").write_text(notebook("import torch", f"print(gone)\n{REWEIGHT}", MASK))
+    asked = [str(tmp_path / "ada.ipynb"), "-o", str(tmp_path / "report"), "--exercises", "reweight,causal_mask"]
+    assert run(asked) == 0
+    assert [r["verdict"] for r in results(tmp_path / "report")] == ["pass", "pass"]
+    page, = (tmp_path / "report" / "pages" / "students").iterdir()
+    said = "Code cell 2 raised NameError: name &#x27;gone&#x27; is not defined."
+    assert page.read_text(encoding="utf-8").count(said) == 1
+
+
+@needs_confinement
+def test_an_instructors_files_come_out_of_one_command_and_its_notes_are_said(tmp_path, capsys):
+    """A gradebook that is named in the settings and filled in by nobody; a results.json in the wrong folder."""
+    (tmp_path / "ada.ipynb").write_text(notebook("import torch", REWEIGHT))
+    (tmp_path / "gc.csv").write_text("Username,reweight,Note\nada,,7\n")
+    (tmp_path / "course.toml").write_text('gradebook.file = "gc.csv"\n')
+    report = tmp_path / "report"
+    asked = [str(tmp_path / "ada.ipynb"), "-o", str(report), "--exercises", "reweight", "--settings",
+             str(tmp_path / "course.toml"), "--gradescope", str(tmp_path / "out" / "results.json")]
+    assert run(asked) == 0
+    assert (report / "gradebook_filled.csv").read_text() == "Username,reweight,Note\nada,1,7\n"
+    assert '"score": 1' in (tmp_path / "out" / "results.json").read_text()
+    assert "gradebook_filled.csv, with the points of 1 student" in capsys.readouterr().out
+    (tmp_path / "gc.csv").write_text("Name\nada\n")
+    assert run(["report", "-o", str(report), "--settings", str(tmp_path / "course.toml")]) == 2
+    assert "no column says whose a line is" in capsys.readouterr().err
+
+
 def run(asked):
     """The command in this process; it changes its folder."""
     here = os.getcwd()

@@ -26,7 +26,8 @@ class Cohort:
         self._verdicts = defaultdict(Counter)  # exercise: verdict: how many
         self._mistakes = defaultdict(lambda: defaultdict(list))  # exercise: mistake: students
         self._pages = set()  # of students
-        self._lines, self._flags, self._stopped, self._problems = [], [], [], []
+        self._flags = {True: [], False: []}  # of right answers, and of others
+        self._lines, self._stopped, self._problems = [], [], []
 
     def add(self, student, rows, points_by_hand):
         """Count in what one student handed in; returns the sentences about what could not be read."""
@@ -36,7 +37,7 @@ class Cohort:
             if row.verdict == "fail":
                 self._mistakes[row.exercise][row.mistake].append(student)
             if row.flags:
-                self._flags.append((student, row.exercise, row.flags))
+                self._flags[row.verdict == "pass"].append((student, row.exercise, row.flags))
             if row.verdict in ("timeout", "crash"):
                 self._stopped.append((student, row.exercise, f"{MARKS[row.verdict][1]}. {row.reason}"))
         self._lines.append((student, [row.verdict for row in rows], points_by_hand + sum(r.points for r in rows)))
@@ -101,8 +102,10 @@ class Cohort:
     def _to_look_at(self):
         absent = [student for student in self._students if student not in self._pages]
         unlisted = [s for s, about in self._students.items() if self._roster and about is None]
-        yield from self._list("Flags", "What may be somebody else's work, by a built-in or the course's own code; "
-                              "a flag costs no points", ["Student", "Exercise", "Flag"], self._flags)
+        what = "What may be somebody else's work, by a built-in or the course's own code; a flag costs no points"
+        yield from self._list("Flags of right answers", what, ["Student", "Exercise", "Flag"], self._flags[True])
+        yield from self._list("Flags of other answers", "The same where the answer got no pass anyway",
+                              ["Student", "Exercise", "Flag"], self._flags[False])
         yield from self._list("Near-identical answers", "Answers of two students that are almost the same",
                               ["Student", "Exercise", "The same as"],
                               [(a, exercise, Html(f"{self._link(b)}, {100 * share:.0f} %"))
@@ -115,7 +118,7 @@ class Cohort:
                               [(student,) for student in absent])
         yield from self._list("Not on the roster", "Handed something in, and counted like everybody", ["Student"],
                               [(student,) for student in unlisted])
-        if not any((self._flags, self._similar, self._stopped, self._problems, absent, unlisted)):
+        if not any((*self._flags.values(), self._similar, self._stopped, self._problems, absent, unlisted)):
             yield tag("p", "Nothing.")
 
     def _list(self, heading, caption, names, lines):
