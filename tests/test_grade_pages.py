@@ -209,9 +209,14 @@ def test_every_student_has_a_file_of_their_own_inside_the_folder(tmp_path):
     assert found == {"deep/out/index.html", *(f"deep/out/students/{name}" for name in names)}
 
 
+def from_moodle(student):
+    notebook = {"path": f"{student}_assignsubmission_file_/02.ipynb", "modified": None, "cells": ["reweight = 1"]}
+    return {"notebooks": [notebook], "reweight": "pass"}
+
+
 def test_moodle_gets_the_pages_back_under_the_names_it_gave(tmp_path):
     """Two hundred pages that somebody has to upload one by one."""
-    connection = book({"Ada_12": {"reweight": "pass"}, "bo": {"reweight": "fail"}})
+    connection = book({"Ada_12": from_moodle("Ada_12"), "bo_7": {"reweight": "fail"}})
     write_pages(connection, settings(), tmp_path)
     with zipfile.ZipFile(tmp_path / "moodle_feedback.zip") as archive:
         assert archive.namelist() == ["Ada_12_assignsubmission_file_/feedback.html"]
@@ -222,7 +227,7 @@ def test_moodle_gets_the_pages_back_under_the_names_it_gave(tmp_path):
 
 def test_feedback_of_an_older_run_goes_when_it_no_longer_holds(tmp_path):
     """Last year's feedback, handed to this year's students."""
-    write_pages(book({"Ada_12": {"reweight": "pass"}}), settings(), tmp_path)
+    write_pages(book({"Ada_12": from_moodle("Ada_12")}), settings(), tmp_path)
     assert (tmp_path / "moodle_feedback.zip").exists()
     write_pages(book({"bo": {"reweight": "fail"}}), settings(), tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["index.html", "students"]
@@ -250,6 +255,14 @@ def test_canvas_gets_feedback_of_the_same_kind_under_the_name_of_the_students_ow
     assert first.startswith("# Feedback: loveada\\_4711") and "0 of 1 points" in first
     assert second == ("## `reweight`: not right yet · 0 / 1\n\n"
                       "\\*It\\* is &lt;b&gt;x&lt;/b&gt; and \\# \\`y\\`")
+
+
+def test_names_that_only_look_like_those_of_canvas_are_no_download_of_its(tmp_path):
+    """A zip of feedback for a platform that nobody uses."""
+    people = {who: {"notebooks": [{"path": f"lesson_04_2026_{who}.ipynb", "modified": None, "cells": ["x"]}]}
+              for who in ("ada", "bo")}
+    write_pages(book(people), settings(), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["index.html", "students"]
 
 
 def test_a_page_is_named_after_its_student_where_the_roster_knows_the_name(tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -138,12 +139,26 @@ def test_brightspace_gets_titles_that_say_points_grade_and_a_mark_at_the_end(tmp
     assert read(tmp_path / "moodle.csv")[0] == ["ID number", "Email address", "Homework 2", "All"]
 
 
-@pytest.mark.parametrize("handed_in", ["u1", "alove", "ADA-L", "a@b.org", "1001", "loveada_4711", "Ada Löve",
-                                       "loveada_4711_998877_02_lesson", "loveada_LATE_4711_998877_02", "ada löve_345"])
+@pytest.mark.parametrize("handed_in", [
+    "u1", "alove", "ADA-L", "a@b.org", "1001", "S1", "Ada Löve", "ada löve_345", "loveada_4711", "lab-1-ada-l",
+    "loveada_4711_998877_02_lesson", "loveada_LATE_4711_998877_02"])
 def test_a_submission_is_found_on_the_roster_under_the_name_its_platform_gave_it(tmp_path, handed_in):
     """A student who has handed in gets zero points, and beside them stands a stranger with theirs."""
     found = everybody(book({handed_in: TWO}), policy(tmp_path))
     assert set(found) == {handed_in, "u2", "u3"} and found[handed_in]["id"] == "u1"
+
+
+def test_what_is_decided_of_a_student_may_use_the_id_of_the_roster(tmp_path):
+    """An instructor has to look up what a platform has made of each name, for every extension and every override."""
+    (tmp_path / "times.csv").write_text("student,time\nu1,2026-03-05T12:00:00Z\nu2,2026-03-05T12:00:00Z\n")
+    (tmp_path / "scores.csv").write_text("student,item,points\nu1,why,3\n")
+    chosen = policy(tmp_path, "[deadlines]\nall = 2026-03-01T12:00:00Z\n[late]\ndays = 0\ntimes = 'times.csv'\n"
+                              "[extensions]\nu1 = 7\n")
+    chosen = replace(chosen, overrides={("u2", "causal_mask"): (0.5, "Why.")})
+    connection = book({"Ada Löve_12": TWO, "bebo_4712": TWO}, ["reweight", "causal_mask"])
+    found = {g.student: g.points for g in grades_of(connection, chosen, tmp_path / "scores.csv")[0]}
+    assert found["Ada Löve_12"] == {"reweight": 1, "causal_mask": 1, "why": 3}
+    assert found["bebo_4712"] == {"reweight": 0, "causal_mask": 0.5, "why": ""}
 
 
 def test_nobody_gets_the_points_of_two_or_of_somebody_else(tmp_path):
@@ -152,6 +167,9 @@ def test_nobody_gets_the_points_of_two_or_of_somebody_else(tmp_path):
                       policy(tmp_path, roster=ROSTER.replace("cce", "u2")))
     assert found["u2"]["id"] == "u2" and found["u3"]["id"] == "u3" and found["u1"]["id"] == "u1"
     assert found["Ada Löve_1"] is None and found["Ada Löve_2"] is None
+    doe = "id,github\nx,doe\ny,j-doe\n"
+    found = everybody(book({"lab-1-j-doe": TWO}), policy(tmp_path, roster=doe))
+    assert found["lab-1-j-doe"]["id"] == "y" and found["x"]["id"] == "x"
 
 
 def test_an_id_of_two_students_is_refused(tmp_path):

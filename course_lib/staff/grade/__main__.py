@@ -25,6 +25,7 @@ if not hasattr(os, "fork"):
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade import book, confine, gradebook
+from course_lib.staff.grade.feedback import CANVAS_ZIP, MOODLE_ZIP
 from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.gradescope import write_results_json
 from course_lib.staff.grade.lane import LaneError, write_root
@@ -44,6 +45,7 @@ from course_lib.staff.grade.tables import (
 )
 
 REFUSED, STOPPED = 3, 130
+BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
 OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
 
 
@@ -218,8 +220,9 @@ def _write_all(connection, options, policy, chosen):
     notes = gradebook.fill(everyone, worth, policy, options.report)
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
     write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
-    print(f"Written: {options.report / 'results.csv'}, grades.csv, canvas.csv, moodle.csv, and the pages, which begin "
-          f"with {options.report / 'pages' / 'index.html'}.", *notes, sep="\n")
+    beside = [name for name in BESIDE if (options.report / name).exists()]
+    print(f"Written: {options.report / 'results.csv'}, {', '.join(beside)}, and the pages, which begin with "
+          f"{options.report / 'pages' / 'index.html'}.", *notes, sep="\n")
 
 
 def _settle_scope(connection, chosen):

@@ -7,36 +7,33 @@ import zipfile
 from html import escape
 
 from course_lib.staff.grade.markup import MARKS
-from course_lib.staff.grade.names import CANVAS, NOTEBOOK, ZIP
-from course_lib.staff.grade.policy import NUMBERED
+from course_lib.staff.grade.names import NOTEBOOK, ZIP
 from course_lib.staff.grade.tables import number, one_line, whole_file
 
 MOODLE_ZIP, CANVAS_ZIP = "moodle_feedback.zip", "canvas_feedback.zip"
+# What Canvas reads out of a name when a file comes back: the student's number, and that of the file.
+CANVAS = re.compile(r"[^\\]+?_[0-9]{2,}_([0-9]{3,})_[^\\]+$")
 
 
-def write_feedback(folder, pages, originals, rows_of):
+def write_feedback(connection, folder, pages, rows_of):
     """Write the zips that have something in them; one that an older run has left is removed.
 
-    pages:     {student: path of the page}
-    originals: {student: the file that Canvas knows, or ""}
-    rows_of:   {student: Rows}, for those whose file Canvas knows
+    pages:   {student: path of the page}
+    rows_of: {student: [Row]}
     """
-    canvas = {name: _in_the_form_of(name, student, rows_of[student], pages[student])
-              for student, name in originals.items() if name}
-    moodle = {} if canvas else {f"{student}_assignsubmission_file_/feedback.html": path.read_bytes()
-                                for student, path in pages.items() if NUMBERED.search(student) and "/" not in student}
-    _write(folder / CANVAS_ZIP, canvas)
-    _write(folder / MOODLE_ZIP, moodle)
-
-
-def canvas_file(notebooks):
-    """The name under which Canvas has handed out a student's file, or "".
-
-    notebooks: what the book has, as dicts with a path
-    """
-    tops = [notebook["path"].split("/")[0] for notebook in notebooks]
-    return next((top for top in tops if CANVAS.match(top) and "\\" not in top
-                 and (NOTEBOOK.search(top) or ZIP.search(top))), "")
+    moodle, canvas = {}, {}
+    for student, notebooks, problems in connection.execute("SELECT student, notebooks, problems FROM submission"):
+        tops = [n["path"].split("/")[0] for n in json.loads(notebooks or "[]")]
+        if any(name.startswith(f"{student}_assignsubmission_") for name in (*tops, *json.loads(problems or "[]"))):
+            moodle[f"{student}_assignsubmission_file_/feedback.html"] = student
+        elif original := next((top for top in tops if CANVAS.match(top) and (NOTEBOOK.search(top) or ZIP.search(top))),
+                              None):
+            canvas[original] = student
+    if len({CANVAS.match(name)[1] for name in canvas}) < len(canvas):
+        canvas = {}  # Canvas gives every file a number of its own: these are names that only look like its
+    _write(folder / MOODLE_ZIP, {name: pages[student].read_bytes() for name, student in moodle.items()})
+    _write(folder / CANVAS_ZIP, {name: _in_the_form_of(name, student, rows_of[student], pages[student])
+                                 for name, student in canvas.items()})
 
 
 def _in_the_form_of(name, student, rows, page):

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade.policy import ON_THE_ROSTER, PolicyError, everybody, manual_scores
+from course_lib.staff.grade.policy import ON_THE_ROSTER, PolicyError, everybody, manual_scores, under_their_names
 from course_lib.staff.grade.tables import in_scope, rows, table
 
 TOTAL = "total"
@@ -33,7 +33,8 @@ def grades_of(connection, settings, manual=None):
     raises:  PolicyError, for what is wrong with that CSV or with an override
     """
     students = everybody(connection, settings)
-    unknown = sorted({student for student, _ in settings.overrides} - set(students))
+    overrides = under_their_names(connection, settings).overrides
+    unknown = sorted({student for student, _ in overrides} - set(students))
     if unknown:
         raise PolicyError(f"overrides.csv: {unknown[0]!r} has handed nothing in and is not on the roster; is the name "
                           "misspelt?")

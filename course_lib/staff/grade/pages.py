@@ -12,7 +12,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.notebook.hinting import hints
 from course_lib.staff.grade.cohort import Cohort
 from course_lib.staff.grade.failed_cells import FAILED
-from course_lib.staff.grade.feedback import canvas_file, write_feedback
+from course_lib.staff.grade.feedback import write_feedback
 from course_lib.staff.grade.markup import (
     Html,
     code,
@@ -48,7 +48,7 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
         raise PolicyError(f"{inside} is a link to somewhere else: remove it, so that pages are written only in "
                           f"{folder}.")
     cohort = Cohort(connection, students, settings, similar, lambda student: file_name(student, students[student]))
-    pages, originals, rows_of = {}, {}, {}
+    pages, rows_of = {}, {}
     for student, group in groupby(rows(connection, settings), lambda row: row.student):
         of_student, given = list(group), scores.get(student, {})
         problems = cohort.add(student, of_student, sum(points for points, _ in given.values()))
@@ -56,10 +56,9 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
         name, answers = (students[student] or {}).get("name"), _answers(connection, student)
         pages[student] = inside / file_name(student, students[student])
         _write(pages[student], _student_page(student, name, of_student, by_hand, answers, problems))
-        if original := canvas_file(_notebooks(connection, student)):
-            originals[student], rows_of[student] = original, of_student
+        rows_of[student] = of_student
     _write(folder / "index.html", cohort.page())
-    write_feedback(folder, pages, originals, rows_of)
+    write_feedback(connection, folder, pages, rows_of)
     written = {page.name for page in pages.values()}
     for old in inside.iterdir() if inside.is_dir() else ():
         if OURS.fullmatch(old.name) and old.name not in written and not old.is_dir():
@@ -75,11 +74,6 @@ def file_name(student, about=None):
     plain = unicodedata.normalize("NFKD", " ".join(who)).encode("ascii", "ignore").decode().lower()
     digest = hashlib.sha256(student.encode("utf-8", "backslashreplace")).hexdigest()[:12]
     return f"{re.sub(r'[^a-z0-9]+', '-', plain).strip('-')[:47].strip('-') or 'student'}-{digest}.html"
-
-
-def _notebooks(connection, student):
-    found, = connection.execute("SELECT notebooks FROM submission WHERE student = ?", (student,)).fetchone()
-    return json.loads(found or "[]")
 
 
 def _write(path, text):

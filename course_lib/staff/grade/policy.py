@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from io import StringIO
@@ -18,7 +18,7 @@ EXAMPLE = "2026-03-01T23:59:00Z"
 IDS = ("email", "canvas_id", "sis_id", "username", "org_id", "github")  # each of them is one student's
 ON_THE_ROSTER = ("id", "name", "first_name", "last_name", "section", *IDS)
 NUMBERED = re.compile(r"_[0-9]+$")
-CANVAS_NUMBER = re.compile(r"[^\W_]+(?:_LATE)?_([0-9]{2,})(?:_|$)")
+CANVAS_NUMBER = re.compile(r"_([0-9]{2,})(?:_[0-9]{3,}_.*)?$", re.DOTALL)
 
 
 class PolicyError(Exception):
@@ -92,11 +92,12 @@ def manual_scores(path, students, settings):
     """Read scores given by hand, such as those of the reflection questions.
 
     path:     a CSV with the columns student, item, points and perhaps comment, or None
-    students: everybody known
+    students: as `everybody` gives them; a line may use the name in the book or the roster's id
     returns:  {student: {item: (points, comment)}} and {item: its points, or the most that anybody got}
     raises:   PolicyError, with a sentence for each line that cannot be taken as it is
     """
     scores, worth, mistakes, known = {}, dict(settings.reflection), [], _by_normal_form(students)
+    known = {about["id"]: student for student, about in students.items() if about} | known
     for line, row in _csv(path, ("student", "item", "points")) if path else ():
         student, item = _find(row["student"], known), row["item"]
         wrong = _what_is_wrong(row, student, scores, settings)
@@ -138,37 +139,55 @@ def everybody(connection, settings):
     """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
     These are those who handed something in, and those on the roster, under the book's spelling where it has one. A
-    submission belongs to the line with its name as id; else to the one line that platforms may have named it after.
+    submission belongs to the line with its name as id; else to the one line that a platform may have named it after.
     """
     students = dict.fromkeys(student for student, in connection.execute("SELECT student FROM submission"))
-    known, named, waiting = _by_normal_form(students), _named_by_platforms(students), {}
+    known, left, theirs = _by_normal_form(students), {}, {}
     for own, about in settings.roster.items():
         if student := _find(own, known):
             students[student] = about
         else:
-            waiting[own] = about
-    names = Counter(_plain(about["name"]) for about in settings.roster.values())
-    for own, about in waiting.items():
-        keys = [about["username"], about["github"], about["email"], about["org_id"], f"canvas {about['canvas_id']}"]
-        keys += [about["name"]] if names[_plain(about["name"])] == 1 else []
-        found = {student for key in keys if key for student in named.get(_plain(key), ()) if students[student] is None}
-        students[found.pop() if len(found) == 1 else own] = about
+            left[own] = about
+    lines = _by_platform(settings.roster)
+    for student in [student for student, about in students.items() if about is None]:
+        own = next((lines[name] for name in _named_by_a_platform(student) if name in lines), None)
+        theirs.setdefault(own, []).append(student)
+    for own, about in left.items():
+        found = theirs.get(own, ())
+        students[found[0] if len(found) == 1 else own] = about
     return dict(sorted(students.items()))
 
 
-def _named_by_platforms(students):
-    """{what a roster may say: the students whose submissions have that name}.
+def under_their_names(connection, settings):
+    """The Settings with what they say of a student under the name in the book, where they use the roster's id."""
+    names = {about["id"]: student for student, about in everybody(connection, settings).items() if about}
+    return replace(settings, extensions={names.get(s, s): days for s, days in settings.extensions.items()},
+                   times={names.get(s, s): times for s, times in settings.times.items()},
+                   overrides={(names.get(s, s), e): said for (s, e), said in settings.overrides.items()})
 
-    Moodle puts a number of its own behind a student's name, Canvas the student's number behind theirs.
+
+def _by_platform(roster):
+    """{a name that a platform may give: the id of the only student it can be}."""
+    names = {own: {_plain(name) for name in (
+        about["name"], *(about[key] for key in IDS), f"canvas {about['canvas_id']}", f"github {about['github']}")}
+        for own, about in roster.items()}
+    count = Counter(name for of_one in names.values() for name in of_one)
+    return {name: own for own, of_one in names.items() for name in of_one
+            if count[name] == 1 and name not in ("", "canvas ", "github ")}
+
+
+def _named_by_a_platform(student):
+    """The names that may stand behind a submission's, the surest first.
+
+    Moodle puts a number of its own behind a student's name, Canvas the student's number behind theirs, and GitHub
+    Classroom the user name behind the assignment's.
     """
-    found = {}
-    for student in students:
-        keys = {student, NUMBERED.sub("", student)}
-        if canvas := CANVAS_NUMBER.match(student):
-            keys.add(f"canvas {canvas[1]}")
-        for key in map(_plain, keys):
-            found.setdefault(key, set()).add(student)
-    return found
+    yield _plain(student)
+    yield _plain(NUMBERED.sub("", student))
+    if canvas := CANVAS_NUMBER.search(student):
+        yield f"canvas {canvas[1]}"
+    parts = _plain(student).split("-")
+    yield from (f"github {'-'.join(parts[i:])}" for i in range(1, len(parts)))
 
 
 def _plain(name):

@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade.policy import PolicyError, Settings, settings
+from course_lib.staff.grade.policy import PolicyError, Settings, settings, under_their_names
 
 __all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_results"]
 LONGEST = 1000  # characters of a text in a table
@@ -44,6 +44,7 @@ def rows(connection, settings):
     connection: an open sqlite3.Connection to the book
     returns:    iterator, sorted by student and, within one, in the order of the course
     """
+    settings = under_their_names(connection, settings)
     run = dict(connection.execute("SELECT key, value FROM run"))
     exercises, isolation = json.loads(run.get("exercises", "[]")), run.get("isolation", "")
     found = groupby(connection.execute(
