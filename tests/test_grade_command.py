@@ -155,6 +155,10 @@ def test_one_student_is_graded_again_alone(batch, tmp_path, capsys):
     assert run(["regrade", "-o", str(report), "--student", "s3", "--yes"]) == 0
     assert "1 of 3 verdicts change" in capsys.readouterr().out
     assert {r["student"] for r in results(report) if r["verdict"] == "fail"} == {"s3"} and len(results(report)) == 24
+    (tmp_path / "roster.csv").write_text("id,username\nx3,s3\n")
+    (tmp_path / "course.toml").write_text('students.file = "roster.csv"\n')
+    asked = ["regrade", "-o", str(report), "--settings", str(tmp_path / "course.toml"), "--student", "x3"]
+    assert run(asked) == 0 and "0 of 3 verdicts change" in capsys.readouterr().out
     assert run(["regrade", "-o", str(report), "--student", "s33"]) == 2
     assert "s33 is not in the report. Did you mean s3?" in capsys.readouterr().err
 

@@ -174,7 +174,8 @@ def test_the_cohort_page_shows_a_person_what_to_look_at(tmp_path):
     index, _ = written(tmp_path / "out", connection, settings=settings(tmp_path / "s.toml"),
                        similar=[("reweight", "ada", "bo", .973)])
     said = index.text()
-    for part in ("built-in-attention", "97 %", "crashed", "T9", "bo/x.ipynb is a link.", "Handed nothing in (1)", "zoe",
+    for part in ("Ada (ada)", "Zoë (zoe)", "built-in-attention", "97 %", "crashed", "T9", "bo/x.ipynb is a link.",
+                 "Handed nothing in (1)",
                  "Not on the roster (1)", "without a sandbox", "seed 7"):
         assert part in said, part
     rows = [text for tag, text in index.texts if tag == "i"]

@@ -57,7 +57,7 @@ def test_an_exported_canvas_gradebook_comes_back_with_points_and_nothing_else_ch
     text, said = fill(tmp_path, CANVAS)
     assert text == CANVAS.replace("A,,4,80", "A,1,4,80").replace("B,0.5,,", "B,0,,")
     assert said[0].endswith("gradebook_filled.csv, with the points of 2 students.")
-    assert said[1] == "Not in exported.csv, so without points there: u3."
+    assert said[1:] == ["Not in exported.csv, so without points there: u3."]
 
 
 def test_an_exported_blackboard_gradebook_keeps_its_encoding_quotes_and_column_number(tmp_path):
@@ -84,6 +84,15 @@ def test_a_column_named_after_an_exercise_needs_no_settings_and_who_has_the_name
     text, _ = fill(tmp_path, "roster_identifier,causal_mask,other\nu1,,\nBo Be,,\n", columns="",
                    roster=ROSTER.replace("Cy,Ce", "Bo,Be"))
     assert text == "roster_identifier,causal_mask,other\nu1,1,\nBo Be,,\n"
+
+
+@pytest.mark.parametrize("exported", [
+    CANVAS.replace(",1,5,", ",10,5,"), BLACKBOARD.replace("Pts: 1 ", "Pts: 10 "),
+    BRIGHTSPACE.replace("Points:1 ", "Points:10 ")])
+def test_a_column_that_is_worth_something_else_on_the_platform_is_named(tmp_path, exported):
+    """Two of two points arrive as two of ten, and everybody fails."""
+    _, said = fill(tmp_path, exported)
+    assert "Homework 2 is worth 10 points in exported.csv and 1 here; the points are written as they are." in said
 
 
 @pytest.mark.parametrize(("exported", "columns", "says"), [

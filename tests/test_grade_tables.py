@@ -266,8 +266,9 @@ def test_who_is_only_on_the_roster_gets_zero_points_and_no_line_in_the_results(t
     chosen = toml(tmp_path, "[students]\nfile = 'roster.csv'\n")
     connection = book({"ada": {"reweight": "pass"}, "Jos\u00e9": {"reweight": "pass"}}, ["reweight"])
     plain, canvas, moodle = grades(tmp_path, connection, chosen)
-    assert plain == [["student", "name", "email", "reweight", "total"], ["Jos\u00e9", "José", "j@x", "1", "1"],
-                     ["ada", "", "", "1", "1"], ["zoe", "Zoë", "z@x", "0", "0"]]
+    assert plain == [["student", "id", "name", "email", "reweight", "total"],
+                     ["Jos\u00e9", "Jose\u0301", "José", "j@x", "1", "1"], ["ada", "ada", "", "", "1", "1"],
+                     ["zoe", "zoe", "Zoë", "z@x", "0", "0"]]
     assert moodle[3] == ["zoe", "z@x", "0", "0"] and canvas[4] == ["Zoë", "", "zoe", "zoe", "", "0"]
     assert {row.student for row in rows(connection, chosen)} == {"ada", "Jos\u00e9"}
 

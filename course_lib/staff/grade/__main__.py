@@ -32,7 +32,7 @@ from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
-from course_lib.staff.grade.policy import overrides
+from course_lib.staff.grade.policy import by_id, everybody, overrides
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
 from course_lib.staff.grade.tables import (
@@ -180,7 +180,8 @@ def _regrade(options, policy, level, stamp):
         shutil.rmtree(aside, ignore_errors=True)
         with closing(book.opened(aside)) as new:
             book.settle(new, **(known | {"isolation": stamp}))
-            students = set(options.student) or {s for s, in old.execute("SELECT student FROM submission")}
+            ids = by_id(everybody(old, policy))
+            students = {ids.get(s, s) for s in options.student} or set(book.all_but(old, ()))
             if unknown := sorted(s for s in students if book.finished(old, s) is None):
                 near = get_close_matches(unknown[0], book.all_but(old, ()), n=1)
                 raise UsageError(f"{unknown[0]} is not in the report." + (f" Did you mean {near[0]}?" if near else ""))

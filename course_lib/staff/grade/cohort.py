@@ -94,7 +94,7 @@ class Cohort:
         return together([*[tag("ul", *lines[:FIRST])] * bool(lines), *[rest] * (len(lines) > FIRST)])
 
     def _who(self, students):
-        names = [part for student in students[:MOST_NAMES] for part in (name_of(student, 40), ", ")][:-1]
+        names = [part for student in students[:MOST_NAMES] for part in (name_of(self._called(student)), ", ")][:-1]
         more = f" and {len(students) - MOST_NAMES} more" if len(students) > MOST_NAMES else ""
         return tag("details", tag("summary", f"{len(students)} student{'s' * (len(students) > 1)}"),
                    tag("p", *names, more))
@@ -137,8 +137,13 @@ class Cohort:
     def _link(self, student):
         """A student's name, with the page where there is one."""
         if student not in self._pages:
-            return name_of(student)
-        return tag("a", name_of(student), href=f"students/{self._file_name(student)}")
+            return name_of(self._called(student))
+        return tag("a", name_of(self._called(student)), href=f"students/{self._file_name(student)}")
+
+    def _called(self, student):
+        """The name and id of the roster, else what was handed in under."""
+        about = self._students.get(student)
+        return f"{about['name']} ({about['id']})" if about and about["name"] else student
 
     def _table(self):
         yield tag("p", "; ".join(f"{mark} {words}" for mark, words in MARKS.values()) + ".", class_="soft")

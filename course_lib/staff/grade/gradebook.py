@@ -3,6 +3,7 @@
 import csv
 import re
 from collections import Counter
+from contextlib import suppress
 from io import StringIO
 
 from course_lib.staff.grade.grades import columns
@@ -17,6 +18,7 @@ WHO = {"id": ("canvas_id",), "sis user id": ("sis_id", "id"), "sis login id": ("
        "github_username": ("github", "id"), "roster_identifier": ("id", "email", "name"),  # GitHub Classroom
        "id number": ("id",), "email address": ("email",), "email": ("email",)}  # Moodle
 # What stands behind the name of a column: Blackboard's points and number, Brightspace's kind, Canvas's number.
+WORTH = re.compile(r"\[Total Pts: (?:up to )?([0-9.]+)|<Numeric MaxPoints:([0-9.]+)")
 BEHIND = re.compile(r" \[Total Pts: [^\]]*\](?: \|\d+)?$| Points Grade(?: <[^>]*>)?$| \(\d+\)$")
 
 
@@ -33,14 +35,14 @@ def fill(graded, worth, settings, folder):
     if exported:
         kind = exported.suffix.lower()
         new = folder / f"{FILLED}{kind if kind in KINDS else '.csv'}"
-        said = _fill(graded, columns(settings, worth), exported, new, bool(settings.columns))
+        said = _fill(graded, worth, settings, exported, new)
     for old in there:
         if old != new:
             old.unlink(missing_ok=True)
     return said
 
 
-def _fill(graded, titles, exported, new, all_of_them):
+def _fill(graded, worth, settings, exported, new):
     if exported.resolve() == new.resolve():
         raise PolicyError(f"{exported} is what was filled in: give [gradebook] file the table that your platform has "
                           "exported.")
@@ -51,7 +53,8 @@ def _fill(graded, titles, exported, new, all_of_them):
         header, *lines = csv.reader(StringIO(text, newline=""), delimiter=dialect["delimiter"], strict=True)
     except (csv.Error, ValueError):
         raise PolicyError(f"{exported} is no table: export it from your platform again.") from None
-    whose, places = _whose(header, graded, exported), _places(header, titles, exported, all_of_them)
+    whose = _whose(header, graded, exported)
+    places = _places(header, columns(settings, worth), exported, bool(settings.columns))
     seen = set()
     for line in lines:
         if (found := whose(line)) is not None:
@@ -64,7 +67,9 @@ def _fill(graded, titles, exported, new, all_of_them):
         out = StringIO(newline="")
         csv.writer(out, **dialect).writerows([header, *lines])
         file.write(out.getvalue().encode(encoding))
-    return _said(new, exported, [g.student for g in graded], seen)
+    return [*_said(new, exported, [g.student for g in graded], seen),
+            *_worth_something_else(header, lines, {place: sum(worth[p] for p in parts)
+                                                   for place, parts in places.items()}, exported)]
 
 
 def _read(path):
@@ -138,3 +143,15 @@ def _said(new, exported, students, seen):
     some = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
     return [f"Written: {new}, with the points of {len(seen)} students.",
             *([f"Not in {exported.name}, so without points there: {some}."] if missing else [])]
+
+
+def _worth_something_else(header, lines, ours, exported):
+    """A sentence for each column that is worth more or less on the platform than here."""
+    of_canvas = next((line for line in lines if line and "Points Possible" in line[0]), ())
+    for place, points in ours.items():
+        found = WORTH.search(header[place])
+        theirs = found[1] or found[2] if found else of_canvas[place] if place < len(of_canvas) else ""
+        with suppress(ValueError):
+            if float(theirs) != points:
+                yield (f"{BEHIND.sub('', header[place])} is worth {theirs} points in {exported.name} and "
+                       f"{number(points)} here; the points are written as they are.")

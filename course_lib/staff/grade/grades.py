@@ -93,7 +93,7 @@ def _write(path, lines):
 
 
 def _plain(graded, worth, settings):
-    about = ["name", "email"] if settings.roster else []
+    about = ["id", "name", "email"] if settings.roster else []
     yield ["student", *about, *worth, TOTAL]
     for g in graded:
         yield [g.student, *(g.known[key] for key in about), *g.points.values(), g.of(worth) or 0]

@@ -97,7 +97,7 @@ def manual_scores(path, students, settings):
     raises:   PolicyError, with a sentence for each line that cannot be taken as it is
     """
     scores, worth, mistakes, known = {}, dict(settings.reflection), [], _by_normal_form(students)
-    known = {about["id"]: student for student, about in students.items() if about} | known
+    known = by_id(students) | known
     for line, row in _csv(path, ("student", "item", "points")) if path else ():
         student, item = _find(row["student"], known), row["item"]
         wrong = _what_is_wrong(row, student, scores, settings)
@@ -160,10 +160,15 @@ def everybody(connection, settings):
 
 def under_their_names(connection, settings):
     """The Settings with what they say of a student under the name in the book, where they use the roster's id."""
-    names = {about["id"]: student for student, about in everybody(connection, settings).items() if about}
+    names = by_id(everybody(connection, settings))
     return replace(settings, extensions={names.get(s, s): days for s, days in settings.extensions.items()},
                    times={names.get(s, s): times for s, times in settings.times.items()},
                    overrides={(names.get(s, s), e): said for (s, e), said in settings.overrides.items()})
+
+
+def by_id(students):
+    """{the roster's id: the name in the book}, of what `everybody` gives."""
+    return {about["id"]: student for student, about in students.items() if about}
 
 
 def _by_platform(roster):
