@@ -1,6 +1,7 @@
 """The command: it goes on where it was killed, repeats a grade, refuses what it cannot confine, and says why."""
 
 import csv
+import json
 import os
 import signal
 import sqlite3
@@ -280,3 +281,26 @@ def test_a_grader_that_fails_on_one_answer_costs_that_verdict_and_says_so(monkey
     monkeypatch.setattr(student, "judged", broken)
     mark = student.mark("reweight", ())
     assert mark.verdict == "error" and "The grader itself failed here" in mark.reason
+
+
+@needs_confinement
+def test_predictions_that_were_handed_in_stand_beside_the_report_under_the_same_names(tmp_path):
+    """What a class was surprised by is on five hundred computers; or a file of a student's stops the grader."""
+    asked = "By the dot product, what is tea's score for the query (3, 2, 0, 0)?"
+    kept = {asked: {"concept": "C030", "right": False, "guess": "10"}, "mine": {"right": True, "guess": "=1+1"},
+            "no guess": {"right": "yes", "guess": 3}, "none": 7}
+    for student, predictions in (("ada", json.dumps(kept)), ("bo", "[" * 10**5), ("cy", "[1]")):
+        folder = tmp_path / "batch" / student / "my_answers"
+        folder.mkdir(parents=True)
+        (folder / "predictions.json").write_text(predictions)
+        (folder.parent / "02.ipynb").write_text(notebook("import torch", REWEIGHT))
+    report = tmp_path / "report"
+    assert run([str(tmp_path / "batch"), "-o", str(report), "--exercises", "reweight"]) == 0
+    assert [r["verdict"] for r in results(report)] == ["pass"] * 3
+    with (report / "predictions.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [
+            ["student", "lesson", "concept", "question", "last_guess", "first_guess_right"],
+            ["ada", "04", "C030", asked, "10", "no"], ["ada", "", "", "mine", "'=1+1", "yes"]]
+    (tmp_path / "batch" / "ada" / "my_answers" / "predictions.json").unlink()
+    assert run([str(tmp_path / "batch"), "-o", str(report), "--exercises", "reweight"]) == 0
+    assert not (report / "predictions.csv").exists()

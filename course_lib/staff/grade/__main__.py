@@ -33,6 +33,7 @@ from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
 from course_lib.staff.grade.policy import by_id, everybody, overrides
+from course_lib.staff.grade.predicted import write_predictions
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
 from course_lib.staff.grade.tables import (
@@ -45,7 +46,8 @@ from course_lib.staff.grade.tables import (
 )
 
 REFUSED, STOPPED = 3, 130
-BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
+BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv",
+          f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
 OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
 
 
@@ -214,6 +216,7 @@ def _write_all(connection, options, policy, chosen):
     """All tables and pages, out of the book."""
     _settle_scope(connection, chosen)
     write_results(connection, policy, options.report / "results.csv")
+    write_predictions(connection, options.report / "predictions.csv")
     if options.gradescope:
         write_results_json(rows(connection, policy), options.gradescope)
     everyone, worth = grades_of(connection, policy, options.manual)
