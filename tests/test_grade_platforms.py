@@ -9,7 +9,7 @@ import pytest
 from course_lib.staff.grade import gradebook
 from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.gradescope import write_results_json
-from course_lib.staff.grade.policy import everybody
+from course_lib.staff.grade.policy import everybody, notes
 from course_lib.staff.grade.tables import PolicyError, rows, settings
 from tests.book_of_grades import book
 
@@ -168,6 +168,14 @@ def test_what_is_decided_of_a_student_may_use_the_id_of_the_roster(tmp_path):
     found = {g.student: g.points for g in grades_of(connection, chosen, tmp_path / "scores.csv")[0]}
     assert found["Ada Löve_12"] == {"reweight": 1, "causal_mask": 1, "why": 3}
     assert found["bebo_4712"] == {"reweight": 0, "causal_mask": 0.5, "why": ""}
+
+
+def test_an_extension_for_nobody_is_said(tmp_path):
+    """A week more for a name that is misspelt, and the student has none."""
+    chosen = policy(tmp_path, "[extensions]\nu1 = 7\n'Ada Löve_12' = 1\nada = 7\n")
+    assert notes(book({"Ada Löve_12": TWO}), chosen) == [
+        "[extensions] names ada: nothing was handed in under that name, and it is not on the roster."]
+    assert notes(book({"ada": TWO}), settings()) == []
 
 
 def test_nobody_gets_the_points_of_two_or_of_somebody_else(tmp_path):

@@ -32,7 +32,7 @@ from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
-from course_lib.staff.grade.policy import by_id, everybody, overrides
+from course_lib.staff.grade.policy import by_id, everybody, notes, overrides
 from course_lib.staff.grade.predicted import write_predictions
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
@@ -221,12 +221,12 @@ def _write_all(connection, options, policy, chosen):
         write_results_json(rows(connection, policy), options.gradescope)
     everyone, worth = grades_of(connection, policy, options.manual)
     write_grades(everyone, worth, policy, options.report / "grades.csv")
-    notes = gradebook.fill(everyone, worth, policy, options.report)
+    said = [*gradebook.fill(everyone, worth, policy, options.report), *notes(connection, policy)]
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
     write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
     beside = [name for name in BESIDE if (options.report / name).exists()]
     print(f"Written: {options.report / 'results.csv'}, {', '.join(beside)}, and the pages, which begin with "
-          f"{options.report / 'pages' / 'index.html'}.", *notes, sep="\n")
+          f"{options.report / 'pages' / 'index.html'}.", *said, sep="\n")
 
 
 def _settle_scope(connection, chosen):

@@ -95,9 +95,10 @@ def _student_page(student, name, rows, by_hand, answers, problems):
     body = [tag("h1", name_of(name or student, 200)),
             tag("p", *([name_of(student, 200), " · "] if name else []),
                 f"{right} of {len(rows)} exercises right · {number(points)} of {number(most)} points", class_="soft"),
-            *_problems(problems), *_failed_cells(answers), tag("h2", "At a glance"), _glance(rows, answers)]
+            *_problems(problems), tag("h2", "At a glance"), _glance(rows, answers)]
     if by_hand:
         body += [tag("h2", "Scored by hand"), _by_hand(by_hand)]
+    body += _failed_cells(answers)
     for lesson, of_lesson in groupby((row for row in rows if row.exercise in answers), lambda row: row.lesson):
         body += [tag("h2", f"Lesson {lesson}"), *(_exercise(row, *answers[row.exercise]) for row in of_lesson)]
     return page(f"{name or student}: exercises", *(together([part, Html("\n")]) for part in body))

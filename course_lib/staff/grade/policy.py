@@ -166,6 +166,13 @@ def under_their_names(connection, settings):
                    overrides={(names.get(s, s), e): said for (s, e), said in settings.overrides.items()})
 
 
+def notes(connection, settings):
+    """Sentences about what the settings say of nobody: such a student may come later, or be misspelt."""
+    strangers = sorted(set(under_their_names(connection, settings).extensions) - set(everybody(connection, settings)))
+    return [f"[extensions] names {', '.join(strangers)}: nothing was handed in under that name, and it is not on the "
+            "roster."] if strangers else []
+
+
 def by_id(students):
     """{the roster's id: the name in the book}, of what `everybody` gives."""
     return {about["id"]: student for student, about in students.items() if about}
