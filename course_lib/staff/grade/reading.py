@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from course_lib.staff.grade.names import NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable, reading_order, students
 from course_lib.staff.grade.notebook_cells import NoNotebook, notebook_cells, script_cells
-from course_lib.staff.grade.sources import MIB, Allowance, Folder, Unreadable, Zip, entries_of_zip, read, read_notebook
+from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read, read_notebook
 
-PREDICTIONS = "predictions.json"
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
+PREDICTIONS = "predictions.json"
 
 
 class ReadingError(ValueError):
@@ -144,7 +144,7 @@ class _Reader:
         else:
             self.ignored.append(name)
             if name == PREDICTIONS:
-                self.predictions.append(read(entry, self.allowance, MIB))
+                self.predictions.append(read(entry, self.allowance))
                 self.prints.append((name, hashlib.sha256(self.predictions[-1]).hexdigest()))
 
     def keep(self, entry, is_script):
