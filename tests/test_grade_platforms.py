@@ -25,6 +25,8 @@ BLACKBOARD = ('"Last Name"\t"First Name"\t"Username"\t"Student ID"\t"Homework 2 
               '"Löve"\t"Ada"\t"alove"\t"S1"\t""\n"Be"\t"Bo"\t"bbe"\t"S2"\t"0.5"\n')
 BRIGHTSPACE = ("OrgDefinedId,Username,Homework 2 Points Grade <Numeric MaxPoints:1 Weight:10>,End-of-Line Indicator\n"
                "#1001,#alove,,#\n#1002,#bbe,0.5,#\n")
+MOODLE = ('"First name","Last name","ID number",Institution,Department,"Email address","Assignment: Homework 2"\n'
+          "Ada,Löve,u1,,,a@b.org,\nBo,Be,,,,b@b.org,1.00\n")
 GITHUB = ("assignment_name,assignment_url,starter_code_url,github_username,roster_identifier,student_repository_name,"
           "student_repository_url,submission_timestamp,points_awarded,points_available\n"
           "Homework,u,s,ada-l,a@b.org,r,r,2026-03-01,0,1\nHomework,u,s,unknown,Bo Be,r,r,2026-03-01,0,1\n")
@@ -60,6 +62,12 @@ def test_an_exported_canvas_gradebook_comes_back_with_points_and_nothing_else_ch
     assert said[1:] == ["Not in exported.csv, so without points there: u3."]
 
 
+def test_who_is_excused_at_canvas_stays_excused(tmp_path):
+    """A student who was ill, and who gets zero points for what was never asked of them."""
+    text, _ = fill(tmp_path, CANVAS.replace("B,0.5,,", "B,EX,,"))
+    assert ",B,EX,," in text and "A,1,4,80" in text
+
+
 def test_an_exported_blackboard_gradebook_keeps_its_encoding_quotes_and_column_number(tmp_path):
     """UTF-8 where Blackboard wants UTF-16, or a column without its number: a new text column worth nothing."""
     text, _ = fill(tmp_path, BLACKBOARD, "gc_exported.xls", "utf-16")
@@ -71,6 +79,13 @@ def test_an_exported_brightspace_gradebook_is_found_by_ids_behind_a_sharp(tmp_pa
     """Brightspace writes # before an id, and its table stays as it was."""
     text, _ = fill(tmp_path, BRIGHTSPACE.replace("\n", "\r\n"), encoding="utf-8-sig")
     assert text == BRIGHTSPACE.replace("#alove,", "#alove,1").replace("0.5", "0").replace("\n", "\r\n")
+
+
+def test_an_exported_moodle_gradebook_is_found_by_number_or_address(tmp_path):
+    """Moodle puts the kind of an activity before its name, and many a student has no ID number."""
+    text, _ = fill(tmp_path, MOODLE)
+    assert [line.rpartition(",")[2] for line in text.splitlines()[1:]] == ["1", "0"]
+    assert list(csv.reader(text.splitlines()))[0] == list(csv.reader(MOODLE.splitlines()))[0]
 
 
 def test_the_grades_of_github_classroom_are_found_by_user_name_or_roster(tmp_path):

@@ -11,15 +11,17 @@ from course_lib.staff.grade.policy import PolicyError
 from course_lib.staff.grade.tables import number, whole_file
 
 FILLED, KINDS = "gradebook_filled", (".csv", ".xls", ".tsv", ".txt")
+EXCUSED = "EX"  # Canvas's word where a student need not hand in
 # The titles by which platforms say whose a line is, and what the roster calls that.
 WHO = {"id": ("canvas_id",), "sis user id": ("sis_id", "id"), "sis login id": ("username", "id"),  # Canvas
        "username": ("username", "id"), "student id": ("sis_id", "id"),  # Blackboard
        "orgdefinedid": ("org_id", "id"),  # Brightspace
        "github_username": ("github", "id"), "roster_identifier": ("id", "email", "name"),  # GitHub Classroom
        "id number": ("id",), "email address": ("email",), "email": ("email",)}  # Moodle
-# What stands behind the name of a column: Blackboard's points and number, Brightspace's kind, Canvas's number.
+# What a column is worth at Blackboard and Brightspace.
 WORTH = re.compile(r"\[Total Pts: (?:up to )?([0-9.]+)|<Numeric MaxPoints:([0-9.]+)")
-BEHIND = re.compile(r" \[Total Pts: [^\]]*\](?: \|\d+)?$| Points Grade(?: <[^>]*>)?$| \(\d+\)$")
+# What stands around its name: Moodle's kind, Blackboard's points and number, Brightspace's kind, Canvas's number.
+AROUND = re.compile(r"^Assignment: | \[Total Pts: [^\]]*\](?: \|\d+)?$| Points Grade(?: <[^>]*>)?$| \(\d+\)$")
 
 
 def fill(graded, worth, settings, folder):
@@ -47,10 +49,9 @@ def _fill(graded, worth, settings, exported, new):
         raise PolicyError(f"{exported} is what was filled in: give [gradebook] file the table that your platform has "
                           "exported.")
     text, encoding = _read(exported)
-    dialect = {"delimiter": _delimiter(text), "lineterminator": "\r\n" if "\r\n" in text else "\n",
-               "quoting": csv.QUOTE_ALL if text.startswith('"') else csv.QUOTE_MINIMAL}
+    first, delimiter = text.partition("\n")[0], _delimiter(text)
     try:
-        header, *lines = csv.reader(StringIO(text, newline=""), delimiter=dialect["delimiter"], strict=True)
+        header, *lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     except (csv.Error, ValueError):
         raise PolicyError(f"{exported} is no table: export it from your platform again.") from None
     whose = _whose(header, graded, exported)
@@ -61,15 +62,17 @@ def _fill(graded, worth, settings, exported, new):
             seen.add(found.student)
             for place, parts in places.items():
                 points = found.of(parts)
-                if points != "" and place < len(line):
+                if points != "" and place < len(line) and line[place].strip().upper() != EXCUSED:
                     line[place] = number(points)
+    every_cell_quoted = first.count('"') >= 2 * len(header)
+    out = StringIO(newline="")
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if first.endswith("\r") else "\n",
+               quoting=csv.QUOTE_ALL if every_cell_quoted else csv.QUOTE_MINIMAL).writerows([header, *lines])
     with whole_file(new, binary=True) as file:
-        out = StringIO(newline="")
-        csv.writer(out, **dialect).writerows([header, *lines])
         file.write(out.getvalue().encode(encoding))
+    ours = {place: sum(worth[part] for part in parts) for place, parts in places.items()}
     return [*_said(new, exported, [g.student for g in graded], seen),
-            *_worth_something_else(header, lines, {place: sum(worth[p] for p in parts)
-                                                   for place, parts in places.items()}, exported)]
+            *_worth_something_else(header, lines, ours, exported)]
 
 
 def _read(path):
@@ -120,7 +123,7 @@ def _by_name(graded, keys):
 def _places(header, titles, path, all_of_them):
     """{number of a column: the exercises and items whose points it holds}."""
     whole = [title.strip() for title in header]
-    names = [BEHIND.sub("", title) for title in whole]
+    names = [AROUND.sub("", title) for title in whole]
     places = {}
     for title, parts in titles.items():
         found = [i for i, name in enumerate(whole) if name == title] or \
@@ -153,5 +156,5 @@ def _worth_something_else(header, lines, ours, exported):
         theirs = found[1] or found[2] if found else of_canvas[place] if place < len(of_canvas) else ""
         with suppress(ValueError):
             if float(theirs) != points:
-                yield (f"{BEHIND.sub('', header[place])} is worth {theirs} points in {exported.name} and "
+                yield (f"{AROUND.sub('', header[place])} is worth {theirs} points in {exported.name} and "
                        f"{number(points)} here; the points are written as they are.")
