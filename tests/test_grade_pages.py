@@ -243,7 +243,8 @@ def test_canvas_gets_feedback_of_the_same_kind_under_the_name_of_the_students_ow
     people = {"loveada_4711": handed_in("loveada_4711_99001_02.ipynb", reweight=wrong),
               "bebo_4712_99002_hw": handed_in("bebo_LATE_4712_99002_hw.zip/02.ipynb", reweight="pass"),
               "cecy_4713_99003_a": handed_in("cecy_4713_99003_a.py"), "di": handed_in("di.ipynb")}
-    write_pages(book(people, ["reweight"]), settings(), tmp_path)
+    (tmp_path / "m.csv").write_text("student,item,points,comment\nloveada_4711,why,2,*Well* said\n")
+    write_pages(book(people, ["reweight"]), settings(), tmp_path, tmp_path / "m.csv")
     assert not (tmp_path / "moodle_feedback.zip").exists()
     with zipfile.ZipFile(tmp_path / "canvas_feedback.zip") as archive:
         assert set(archive.namelist()) == {"loveada_4711_99001_02.ipynb", "bebo_LATE_4712_99002_hw.zip"}
@@ -252,8 +253,9 @@ def test_canvas_gets_feedback_of_the_same_kind_under_the_name_of_the_students_ow
             assert inner.read("feedback.html") == (
                 tmp_path / "students" / file_name("bebo_4712_99002_hw")).read_bytes()
     nbformat.validate(notebook)
-    first, second = (cell.source for cell in notebook.cells)
-    assert first.startswith("# Feedback: loveada\\_4711") and "0 of 1 points" in first
+    first, second, third = (cell.source for cell in notebook.cells)
+    assert first.startswith("# Feedback: loveada\\_4711") and "2 of 3 points" in first
+    assert third == "## why: 2 / 2\n\n\\*Well\\* said"
     assert second == ("## `reweight`: not right yet · 0 / 1\n\n"
                       "\\*It\\* is &lt;b&gt;x&lt;/b&gt; and \\# \\`y\\`")
 

@@ -48,7 +48,7 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
         raise PolicyError(f"{inside} is a link to somewhere else: remove it, so that pages are written only in "
                           f"{folder}.")
     cohort = Cohort(connection, students, settings, similar, lambda student: file_name(student, students[student]))
-    pages, rows_of = {}, {}
+    pages, judged = {}, {}
     for student, group in groupby(rows(connection, settings), lambda row: row.student):
         of_student, given = list(group), scores.get(student, {})
         problems = cohort.add(student, of_student, sum(points for points, _ in given.values()))
@@ -56,9 +56,9 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
         name, answers = (students[student] or {}).get("name"), _answers(connection, student)
         pages[student] = inside / file_name(student, students[student])
         _write(pages[student], _student_page(student, name, of_student, by_hand, answers, problems))
-        rows_of[student] = of_student
+        judged[student] = of_student, by_hand
     _write(folder / "index.html", cohort.page())
-    write_feedback(connection, folder, pages, rows_of)
+    write_feedback(connection, folder, pages, judged)
     written = {page.name for page in pages.values()}
     for old in inside.iterdir() if inside.is_dir() else ():
         if OURS.fullmatch(old.name) and old.name not in written and not old.is_dir():
