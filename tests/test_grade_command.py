@@ -257,6 +257,10 @@ def test_an_instructors_files_come_out_of_one_command_and_its_notes_are_said(tmp
     assert (report / "gradebook_filled.csv").read_text() == "Username,reweight,Note\nada,1,7\n"
     assert '"score": 1' in (tmp_path / "out" / "results.json").read_text()
     assert "gradebook_filled.csv, with the points of 1 student" in capsys.readouterr().out
+    assert run(["report", "-o", str(report)]) == 0
+    assert not (report / "gradebook_filled.csv").exists()
+    assert f"The run before was given --settings {tmp_path / 'course.toml'}, and this one" in capsys.readouterr().out
+    assert run(["report", "-o", str(report)]) == 0 and "The run before" not in capsys.readouterr().out
     (tmp_path / "gc.csv").write_text("Name\nada\n")
     assert run(["report", "-o", str(report), "--settings", str(tmp_path / "course.toml")]) == 2
     assert "no column says whose a line is" in capsys.readouterr().err

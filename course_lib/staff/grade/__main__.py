@@ -222,6 +222,9 @@ def _write_all(connection, options, policy, chosen):
     everyone, worth = grades_of(connection, policy, options.manual)
     write_grades(everyone, worth, policy, options.report / "grades.csv")
     said = [*gradebook.fill(everyone, worth, policy, options.report), *notes(connection, policy)]
+    left = book.no_longer_given(connection, settings=options.settings, manual=options.manual)
+    said += [f"The run before was given --{name} {path}, and this one was not: all that is written goes without it."
+             for name, path in left.items()]
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
     write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
     beside = [name for name in BESIDE if (options.report / name).exists()]

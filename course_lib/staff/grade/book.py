@@ -88,6 +88,20 @@ def settle(connection, forget="", **wanted):
     return known
 
 
+def no_longer_given(connection, **options):
+    """Write down the files that a run was given, and return those that the run before it had and this one has not.
+
+    options: path, or None
+    returns: {option: path as text}
+    """
+    before = json.loads(dict(connection.execute("SELECT key, value FROM run")).get("given", "{}"))
+    given = {option: str(path) for option, path in options.items() if path}
+    if given != before:
+        with connection:
+            connection.execute("INSERT OR REPLACE INTO run VALUES ('given', ?)", (json.dumps(given),))
+    return {option: path for option, path in before.items() if option not in given}
+
+
 def set_scope(connection, exercises):
     """Write down which exercises everybody has a row for, as a list of names in the course's order."""
     with connection:
