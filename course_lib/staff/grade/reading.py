@@ -23,6 +23,7 @@ from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, e
 LESSON = re.compile(r"(?:lesson)?[ _-]*([0-9]{1,6})", re.IGNORECASE)
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
+PREDICTIONS = "predictions.json"
 
 
 class ReadingError(ValueError):
@@ -46,6 +47,7 @@ class Submission:
     notebooks: tuple[Notebook, ...]
     problems: tuple[str, ...]  # one sentence for each file that could not be read
     digest: str  # sha256 over names and contents of the files that were read, and over the problems
+    predictions: tuple[bytes, ...] = ()  # what the course keeps of a learner's guesses, as it was handed in
 
 
 def submissions(path) -> Iterator[Submission]:
@@ -140,6 +142,7 @@ class _Reader:
     def __init__(self):
         self.allowance = Allowance()
         self.notebooks, self.problems, self.ignored, self.prints = [], [], [], []
+        self.predictions = []
 
     def submission(self, student, batch, theirs):
         for top in theirs.tops:
@@ -152,7 +155,8 @@ class _Reader:
             self.problems[PROBLEMS:] = [f"{len(self.problems) - PROBLEMS} more files could not be read."]
         self.notebooks.sort(key=lambda notebook: _reading_order(notebook.path))
         digest = hashlib.sha256(repr((sorted(self.prints), self.problems)).encode())
-        return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest())
+        return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest(),
+                          tuple(self.predictions))
 
     def all_of(self, path, entries, zips):
         """Every entry of a folder or zip; the sentence for one that breaks off is about `path`."""
@@ -189,6 +193,9 @@ class _Reader:
             raise Unreadable("is an archive of a kind that is not read: only zip is")
         else:
             self.ignored.append(name)
+            if name == PREDICTIONS:
+                self.predictions.append(read(entry, self.allowance))
+                self.prints.append((name, hashlib.sha256(self.predictions[-1]).hexdigest()))
 
     def keep_text(self, entry, data, cells_of):
         self.keep(entry, cells_of(data), hashlib.sha256(data).hexdigest())
