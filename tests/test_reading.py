@@ -543,7 +543,7 @@ def test_scripts_are_read_by_their_cells(tmp_path):
     assert sources_of(one(tmp_path, broken.encode(), "a.py"))[-3:] == [
         "import torch", "@staticmethod\ndef f(x):\n    y = x\n\n    return y\ng = = f", "h = 1\n\ni = 2"]
     assert sources_of(one(tmp_path, b"a = 1\n\n# - x\nb = 2\n", "a.py")) == ["a = 1", "b = 2"]
-    assert sources_of(one(tmp_path, b"# \xe9\nx = 1", "a.py")) == ["# é\nx = 1"]
+    assert sources_of(one(tmp_path, b"x = 1  # \xe9", "a.py")) == ["x = 1  # é"]
     assert one(tmp_path, b"\0\xff\x01", "a.py").problems == ("a.py is not text.",)
 
 
