@@ -66,20 +66,20 @@ def _folded_sections(cells):
     for cell in cells:
         source = "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""
         if inside and source.startswith("## "):
-            made.append(_raw("</details>"))
+            made.append(_raw("</details>", len(made)))
             inside = False
         if not FURTHER.match(source):
             made.append(cell)
             continue
         heading, _, rest = source.partition("\n")
-        made += [cell | {"source": heading}, _raw('<details class="further"><summary>Optional: read on</summary>')]
-        made += [{"cell_type": "markdown", "metadata": {}, "source": rest}]
+        made += [cell | {"source": heading}, _raw('<details class="further"><summary>Optional: read on</summary>', len(made))]
+        made.append(_raw(rest, len(made)))
         inside = True
     return made
 
 
-def _raw(html):
-    return {"cell_type": "markdown", "metadata": {}, "source": html}
+def _raw(text, number):
+    return {"cell_type": "markdown", "id": f"of-the-site-{number}", "metadata": {}, "source": text}
 
 
 def _mark_wide_pictures(output):

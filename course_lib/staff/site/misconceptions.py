@@ -19,7 +19,7 @@ from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.engine.mistakes import ByHand, plain_source
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff import site
-from course_lib.staff.site.first_page import facts_of
+from course_lib.staff.site.facts import counted, facts_of
 from course_lib.staff.site.page import REFERENCE, Page
 
 ROWS = "Example", "Expected", "Got", "What failed"  # of a card: what says how an answer was wrong
@@ -148,8 +148,7 @@ def _in_words(mistake):
 
 
 def _counted(exercises):
-    number = sum(len(e.mistakes) for e in exercises)
-    return f"{number:,} mistake" + "s" * (number != 1)
+    return counted(sum(len(e.mistakes) for e in exercises), "mistake")
 
 
 def _name(facts):
