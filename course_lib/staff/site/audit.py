@@ -3,6 +3,7 @@
 import re
 
 from course_lib.staff.lesson_text import read_lesson
+from course_lib.staff.site.markup import as_html
 from course_lib.staff.site.results import outputs
 
 LESSON = "14_general_purpose"
@@ -23,5 +24,6 @@ def section(stems):
     text = "\n".join(cell.source for cell in read_lesson(LESSON).cells if cell.kind == "markdown")
     verdicts = dict(VERDICT.findall(outputs(f"solutions/{LESSON}.ipynb")))
     said = SAID.findall(text)
-    folds = [f"<details><summary>{sentence}</summary><p>{HOLDS[verdicts[name]]}</p></details>" for name, sentence in said]
+    folds = [f"<details><summary>{as_html(sentence)}</summary><p>{HOLDS[verdicts[name]]}</p></details>"
+             for name, sentence in said]
     return [ABOUT.format(count=len(said)), "\n".join(folds)]

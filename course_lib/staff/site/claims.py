@@ -1,4 +1,4 @@
-"""The page of all claims: what each lesson proves, where, and how; and what is said of Transformers and does not hold."""
+"""The page of all claims: what each lesson proves, where and how; and what is said elsewhere, put to the test."""
 
 import re
 from html import escape

@@ -7,11 +7,11 @@ from course_lib.staff.site.lesson_map import lesson_map
 from course_lib.staff.site.machine import machine
 from course_lib.staff.site.page import Page
 from course_lib.staff.site.preview import NAME, preview
-from course_lib.staff.site.results import TRANSLATOR, results
+from course_lib.staff.site.results import results
 from course_lib.staff.site.trying import trying
 
-SENTENCE = "Write attention seven times, each version a line or two away from the last, and end with a whole Transformer " \
-           "that is your own code."
+SENTENCE = ("Write attention seven times, each version a line or two away from the last, and end with a whole "
+            "Transformer that is your own code.")
 PAGE = """\
 ---
 hide-toc: true
@@ -55,7 +55,7 @@ def page(lessons):
         sentence=SENTENCE, first=facts[0]["page"], number=facts[0]["number"], repository=site.REPOSITORY,
         numbers="".join(f"<li>{word}</li>" for word in words), mistakes=counted(mistakes(facts), "mistake"),
         trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
-    made_of = *(lesson.made_of[0] for lesson in lessons), TRANSLATOR, "course_lib/experiments/results/13-rivals.tsv"
+    made_of = *(path for lesson in lessons for path in lesson.made_of), "course_lib/experiments/results/13-rivals.tsv"
     picture = preview([" · ".join(words[:2]), " · ".join(words[2:])])
     return Page("index.md", text, made_of, published=((NAME, picture),))
 

@@ -5,9 +5,10 @@ from html import escape
 from course_lib.staff.site.facts import counted
 
 ROW, LINE = 68, 46  # pixels: the height of a lesson on the map, and where the line of lessons runs
-LEGEND = ('<p class="legend"><svg width="60" height="24" aria-hidden="true"><path class="on" d="M4 12H56"/></svg> the next '
-          'lesson builds on this one <svg width="60" height="24" aria-hidden="true"><path d="M4 20C20 0 40 0 56 20"/></svg> '
-          "a later lesson needs this one, too</p>")
+ON = ' class="on"'
+SIGN = '<svg width="60" height="24" aria-hidden="true"><path{} d="{}"/></svg>'
+LEGEND = (f'<p class="legend">{SIGN.format(ON, "M4 12H56")} the next lesson builds on this one '
+          f'{SIGN.format("", "M4 20C20 0 40 0 56 20")} a later lesson needs this one, too</p>')
 
 
 def lesson_map(facts):
@@ -29,7 +30,7 @@ def _line(start, end):
     """A straight line to the next lesson; an arc past those in between, the wider the more they are."""
     bend = LINE - min(56, 14 * (end - start - 1))
     y1, y2 = _middle(start), _middle(end)
-    near = ' class="on"' if end == start + 1 else ""
+    near = ON if end == start + 1 else ""
     return f'<path{near} d="M{LINE} {y1} C{bend} {y1 + ROW // 2} {bend} {y2 - ROW // 2} {LINE} {y2}"/>'
 
 

@@ -13,6 +13,7 @@ from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
 
 FOLDED = {"exercise": ("hide-input", "Answer"), "claim": ("hide-input", "The proof"), "predict": ("remove-input", "")}
+BEGIN_FURTHER = '<details class="further"><summary>Optional: read on</summary>'
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/]+=*)"( width="(\d+)")?')
 
@@ -72,7 +73,7 @@ def _folded_sections(cells):
             made.append(cell)
             continue
         heading, _, rest = source.partition("\n")
-        made += [cell | {"source": heading}, _raw('<details class="further"><summary>Optional: read on</summary>', len(made))]
+        made += [cell | {"source": heading}, _raw(BEGIN_FURTHER, len(made))]
         made.append(_raw(rest, len(made)))
         inside = True
     return made

@@ -19,11 +19,12 @@ def preview(words):
     """
     with plt.style.context(style.SHEET):
         figure = plt.figure(figsize=(12, 6.3), dpi=100)
-        figure.text(0.06, 0.74, "Transformers\nfrom Version 0", fontsize=44, weight="bold", va="center", linespacing=1.15)
+        figure.text(0.06, 0.74, "Transformers\nfrom Version 0", fontsize=44, va="center", weight="bold",
+                    linespacing=1.15)
         figure.text(0.06, 0.50, "Write attention seven times, and end\nwith a Transformer of your own.", fontsize=21,
                     va="center", color=style.SOFT, linespacing=1.3)
         figure.text(0.06, 0.23, "\n".join(words), fontsize=19, va="center", color=style.ACCENT, linespacing=1.5)
-        axes = figure.add_axes((0.62, 0.15, 0.7 * 6.3 / 12, 0.7), xlim=(0, TOKENS), ylim=(TOKENS, 0))
+        axes = figure.add_axes((0.615, 0.19, 0.62 * 6.3 / 12, 0.62), xlim=(0, TOKENS), ylim=(TOKENS, 0))
         axes.axis("off")
         for row in range(TOKENS):
             for column in range(TOKENS):

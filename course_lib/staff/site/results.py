@@ -8,22 +8,22 @@ from course_lib.experiments.stored import stored
 from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT
 
-TRANSLATOR = "solutions/11_transformer.ipynb"
+TRANSLATOR, ITS_TEXT = "solutions/11_transformer.ipynb", "solutions/11_transformer.py"
 SENTENCE = re.compile(r"^(Jane visite .+) → (.+)$", re.M)
-WRONG = re.compile(r"^(\d+) of (\d+) are wrong", re.M)
+PROVED = re.compile(r"^fresh_sentences_are_right = shares\[\"fresh\"\] >= 0\.(\d\d)$", re.M)
 
 
 def results():
-    """A translation, how many are wrong, and how many digits are read, as HTML."""
-    said = outputs(TRANSLATOR)
-    french, english = _found(SENTENCE, said, "a translation of “Jane visite …”")
-    wrong, of_all = _found(WRONG, said, "how many translations are wrong")
+    """A translation, what the lesson proves of others, and how many digits are read, as HTML."""
+    french, english = _found(SENTENCE, outputs(TRANSLATOR), TRANSLATOR, "what “Jane visite …” becomes")
+    share, = _found(PROVED, (ROOT / ITS_TEXT).read_text(encoding="utf-8"), ITS_TEXT, "fresh_sentences_are_right")
     digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT"]
     return (
         '<div class="results">'
         f'<div><p class="said">{escape(french)}<br>→ <b>{escape(english)}</b></p>'
-        f'<p>Your Transformer, trained in <a href="lessons/11_transformer.html">lesson 11</a>. It has not seen this '
-        f'sentence. Of {of_all} others that it has not seen, {wrong} come out wrong.</p></div>'
+        f'<p>Your Transformer, trained in <a href="lessons/11_transformer.html">lesson 11</a>, on a sentence that it '
+        f'has not seen. Of other fresh sentences at least {share} in 100 come out without a mistake: the lesson '
+        'asserts it.</p></div>'
         f'<div><p class="said"><b>{100 * min(digits):.0f} of 100</b> digits read</p>'
         f'<p>Your Vision Transformer, trained in <a href="lessons/13_vision_transformer.html">lesson 13</a>, on digits '
         f'that it has not seen: {100 * min(digits):.1f} % to {100 * max(digits):.1f} % in {len(digits)} runs.</p></div>'
@@ -37,7 +37,7 @@ def outputs(path):
     return "\n".join("".join(output.get("text", "")).rstrip("\n") for output in made)
 
 
-def _found(pattern, text, what):
+def _found(pattern, text, path, what):
     if found := pattern.search(text):
         return found.groups()
-    raise site.SiteError(f"{TRANSLATOR}: no output says {what}, which the first page shows (site/results.py)")
+    raise site.SiteError(f"{path}: it does not say {what}, which the first page shows: mend site/results.py")

@@ -8,8 +8,7 @@ from course_lib.checks.engine.mistakes import plain_source
 from course_lib.checks.notebook.card import as_html, card_rows
 
 EXERCISE = "causal_mask"
-MISTAKES = "upper-triangle", "one-ahead"  # before the right answer, and after it
-AFTER = ("strict-lower",)
+BEFORE, AFTER = ("upper-triangle", "one-ahead"), ("strict-lower",)  # mistakes, around the right answer
 ASKED = """\
 <p>A sentence is written from left to right: while a model writes token i, it may look at token i and those before it,
 at none after it. <code>causal_mask(T)</code> says so in a table: entry [i, j] is True where query i may look at key j.
@@ -21,8 +20,8 @@ def trying():
     exercise = EXERCISES[EXERCISE]
     wrong = {m.name: (m.source, m.answer) for m in exercise.mistakes}
     right = plain_source(exercise.verified), exercise.verified
-    tries = [*(wrong[name] for name in MISTAKES), right, *(wrong[name] for name in AFTER)]
-    labels = "".join(f'<label><input type="radio" name="try" id="try-{i}"><code>{escape(_returned(source))}</code></label>'
+    tries = [*(wrong[name] for name in BEFORE), right, *(wrong[name] for name in AFTER)]
+    labels = "".join(f'<label><input type="radio" name="try" id="try-{i}"><code>{_line(source)}</code></label>'
                      for i, (source, _) in enumerate(tries, 1))
     cards = "".join(f'<div class="card card-{i}">{_card(exercise, answer)}</div>'
                     for i, (_, answer) in enumerate(tries, 1))
@@ -30,8 +29,8 @@ def trying():
             f'<div class="cards">{cards}</div></div>')
 
 
-def _returned(source):
-    return source.strip().splitlines()[-1].strip()
+def _line(source):
+    return escape(source.strip().splitlines()[-1].strip())
 
 
 def _card(exercise, answer):

@@ -5,7 +5,8 @@ function letScroll() {
   for (const box of document.querySelectorAll(`article :is(${SCROLLS})`)) {
     const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
     if (wide === box.hasAttribute("tabindex")) continue;
-    const given = { tabindex: "0", role: "group", "aria-label": "wider than the page: scrolls sideways" };
+    const named = { role: "group", "aria-label": "wider than the page: scrolls sideways" };
+    const given = { tabindex: "0", ...(box.tagName === "DD" ? {} : named) }; // a description keeps its role
     for (const [name, value] of Object.entries(given)) wide ? box.setAttribute(name, value) : box.removeAttribute(name);
   }
 }
