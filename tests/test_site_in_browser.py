@@ -92,7 +92,8 @@ def test_a_printed_page_is_whole(folder, browser):
 def test_search_finds_words_inside_code_and_leads_there_by_keyboard(address, browser):
     """A name of a function that stands in every lesson and that the search does not know."""
     page = browser.new_page(viewport={"width": 1300, "height": 900})
-    for word, where in (("masked_fill", "lessons/"), ("weighted_sum", "lessons/00"), ("scaled_dot_product", "lessons/04")):
+    for word, where in (("masked_fill", "lessons/"), ("weighted_sum", "lessons/00"),
+                        ("scaled_dot_product", "lessons/04")):
         page.goto(f"{address}/index.html")
         field = page.get_by_role("searchbox").or_(page.get_by_placeholder("Search")).first
         field.focus()
@@ -175,4 +176,4 @@ def test_a_link_to_a_page_is_shown_with_its_title_words_and_a_picture(folder):
         picture = (folder / tags["image"].removeprefix(site.ADDRESS)).read_bytes()
         assert picture[:8] == b"\x89PNG\r\n\x1a\n" and len(picture) < 100_000
         assert struct.unpack(">II", picture[16:24]) == (1200, 630)
-        assert f'href="https://github.com/{site.REPOSITORY}"' in html and 'rel="icon"' in html
+        assert f'href="https://github.com/{site.REPOSITORY}"' in html and 'icon" href="' in html

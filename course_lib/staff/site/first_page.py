@@ -15,6 +15,7 @@ SENTENCE = ("Write attention seven times, each version a line or two away from t
 PAGE = """\
 ---
 hide-toc: true
+"og:description": "{sentence} {words}."
 ---
 
 # Transformers from Version 0
@@ -52,7 +53,7 @@ def page(lessons):
     facts = [facts_of(lesson) for lesson in lessons]
     words = numbers(facts)
     text = PAGE.format(
-        sentence=SENTENCE, first=facts[0]["page"], number=facts[0]["number"], repository=site.REPOSITORY,
+        sentence=SENTENCE, words=", ".join(words), first=facts[0]["page"], number=facts[0]["number"], repository=site.REPOSITORY,
         numbers="".join(f"<li>{word}</li>" for word in words), mistakes=counted(mistakes(facts), "mistake"),
         trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
     made_of = *(path for lesson in lessons for path in lesson.made_of), "course_lib/experiments/results/13-rivals.tsv"

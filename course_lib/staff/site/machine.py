@@ -21,7 +21,7 @@ def machine(facts):
         figure.draw_without_rendering()
         svg = pictures.as_svg(figure, figure.get_tightbbox().padded(0.1))
         plt.close(figure)
-    svg = re.sub(r'<a xlink:href="([^"]*)"', r'<a href="\1" tabindex="-1"', svg)
+    svg = re.sub(r'<a xlink:href="([^"]*)"[^>]*>', r'<a href="\1" tabindex="-1">', svg)
     return (f'<figure class="machine"><div aria-hidden="true">{svg}</div>'
             f'<figcaption>{SAYS}</figcaption></figure>')
 
