@@ -18,7 +18,7 @@ from course_lib.staff import site
 from course_lib.staff.site import __main__ as command
 from course_lib.staff.site import trying
 
-KINDS = ("index", "readme", "lessons/04_scaling", "lessons/13_vision_transformer", "docs/glossary", "claims",
+KINDS = ("index", "README", "lessons/04_scaling", "lessons/13_vision_transformer", "docs/glossary", "claims",
          "instruments", "misconceptions/13_vision_transformer", "api/attention", "search")
 BUILT = all(importlib.util.find_spec(name) for name in command.NEEDED)
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not BUILT, reason="needs pip install -e '.[site]'")]

@@ -22,7 +22,7 @@ hide-toc: true
 
 <p class="lead">{sentence}</p>
 <p class="start"><a class="first" href="{first}.html">Start lesson {number}</a>
-<a href="readme.html">Set up in two commands</a>
+<a href="README.html">Set up in two commands</a>
 <a href="https://github.com/{repository}">Source on GitHub</a></p>
 <ul class="numbers">{numbers}</ul>
 
@@ -53,7 +53,8 @@ def page(lessons):
     facts = [facts_of(lesson) for lesson in lessons]
     words = numbers(facts)
     text = PAGE.format(
-        sentence=SENTENCE, words=", ".join(words), first=facts[0]["page"], number=facts[0]["number"], repository=site.REPOSITORY,
+        sentence=SENTENCE, words=", ".join(words), repository=site.REPOSITORY,
+        first=facts[0]["page"], number=facts[0]["number"],
         numbers="".join(f"<li>{word}</li>" for word in words), mistakes=counted(mistakes(facts), "mistake"),
         trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
     made_of = *(path for lesson in lessons for path in lesson.made_of), "course_lib/experiments/results/13-rivals.tsv"

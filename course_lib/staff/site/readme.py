@@ -22,5 +22,5 @@ def page():
     text = FROM_ELSEWHERE.sub("", "\n".join([before, MAP, kept, after]))
     text = re.sub(r"^# .*$", "# Setting up, and working through a lesson", text, count=1, flags=re.M)
     pictures = [path for kind in ("png", "svg") for path in sorted((ROOT / "docs").glob(f"*.{kind}"))]
-    return Page("readme.md", text, ("README.md",), START,
+    return Page("README.md", text, ("README.md",), START,
                 pictures=tuple((path.relative_to(ROOT).as_posix(), path) for path in pictures))
