@@ -125,9 +125,10 @@ def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):
 
 
 def _large_sizes(exercise, generator):
-    """Sizes up to seventy and how much larger they are, the best first, where the constructor leaves them free: no table holds all results.
+    """Sizes up to seventy with their factors, the best first, where the constructor leaves them free.
 
-    One odd factor for all keeps what they have to do with each other; where that is too much, one of them grows alone.
+    No table holds all results. One odd factor for all keeps what they have to do with each other; where that is too
+    much, one of them grows alone.
     """
     size = next(s for s in exercise.sizes if not any(isinstance(part, tuple) for part in s))
     if any(map(callable, exercise.make(torch.Generator(), *size))):
