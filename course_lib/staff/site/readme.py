@@ -21,6 +21,6 @@ def page():
     kept = "\n".join(line for line in between.split("\n") if not line.startswith("|"))
     text = FROM_ELSEWHERE.sub("", "\n".join([before, MAP, kept, after]))
     text = re.sub(r"^# .*$", "# Setting up, and working through a lesson", text, count=1, flags=re.M)
-    pictures = [path for kind in ("png", "svg") for path in sorted((ROOT / "docs").glob(f"*.{kind}"))]
-    return Page("README.md", text, ("README.md",), START,
-                pictures=tuple((path.relative_to(ROOT).as_posix(), path) for path in pictures))
+    pictures = tuple((path.relative_to(ROOT).as_posix(), path)
+                     for kind in ("png", "svg") for path in sorted((ROOT / "docs").glob(f"*.{kind}")))
+    return Page("README.md", text, ("README.md",), START, pictures, pictures)  # HTML, too, may show one
