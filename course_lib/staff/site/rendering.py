@@ -38,6 +38,7 @@ SETTINGS = {
     "html_js_files": ["course.js"],
     "html_favicon": str(HERE / "static/favicon.svg"),
     "html_math_renderer": "drawn",
+    "highlight_language": "none",  # where a text names no language
     "html_copy_source": False,
     "html_use_index": False,
     "html_show_sphinx": False,
