@@ -34,6 +34,7 @@ from course_lib.staff.site import (
     lesson_map,
     lessons,
     links,
+    mending,
     misconceptions,
     readme,
     results,
@@ -342,6 +343,15 @@ def test_sentences_in_circulation_are_listed_with_the_verdict_behind_a_click():
     folds = dict(re.findall(r"<details><summary>(.+?)</summary><p>(.+?)</p></details>", page.text))
     assert len(folds) == 16 and sum(says == "It holds." for says in folds.values()) == 4
     assert folds["To mask a key, set its score to a large number."] == "It does not hold as it stands."
+
+
+def test_a_theme_that_has_changed_is_not_left_unmended():
+    """Menus outside of every landmark again, after an update that nobody looked at."""
+    switches = '<input type="checkbox" class="sidebar-toggle" id="a">\n<input type="checkbox" class="sidebar-toggle">\n'
+    assert '<nav class="switches" aria-label="Menus"><input' in mending.mended(switches)
+    assert mending.mended(switches + '<th class="head"><p></p></th>').endswith('<td class="head"></td>')
+    with pytest.raises(ValueError, match="the theme's page.html has no two switches"):
+        mending.mended("<main></main>")
 
 
 def test_every_instrument_of_the_lessons_is_on_the_page_of_instruments():

@@ -22,7 +22,7 @@ hide-toc: true
 
 <p class="lead">{sentence}</p>
 <p class="start"><a class="first" href="{first}.html">Start lesson {number}</a>
-<a href="README.html">Set up in two commands</a>
+<a href="README.html">Set it up on your machine</a>
 <a href="https://github.com/{repository}">Source on GitHub</a></p>
 <ul class="numbers">{numbers}</ul>
 
