@@ -11,6 +11,7 @@ from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff.grade.book import Mark
+from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
 from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
@@ -275,7 +276,8 @@ class _Student:
             return replace(blank, verdict="fail", reason=says, card=_card(exercise, says))
         verdict = self.verdict(exercise, where, self.marker.seed, used)
         if verdict.status == "right":
-            return replace(blank, verdict="pass", card=tuple(card_rows(verdict)[:-1]))
+            beside = what_failed(self.failed, self.skipped)
+            return replace(blank, verdict="pass", card=(*card_rows(verdict)[:-1], *beside))
         if verdict.status == "unanswered":
             return replace(blank, reason="It is not answered: it raises NotImplementedError.",
                            card=tuple(card_rows(verdict)[:-1]))
