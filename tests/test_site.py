@@ -9,7 +9,7 @@ import json
 import re
 import runpy
 import subprocess
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,26 @@ from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.mistakes import ByHand, Mistake, plain_source
 from course_lib.display import pictures
+from course_lib.display.instruments import INSTRUMENTS
 from course_lib.staff import site, syllabus
-from course_lib.staff.lesson_text import lesson_stems
+from course_lib.staff.lesson_text import lesson_stems, read_lesson
 from course_lib.staff.site import __main__ as command
-from course_lib.staff.site import api, building, first_page, lessons, links, misconceptions
+from course_lib.staff.site import (
+    api,
+    building,
+    claims,
+    first_page,
+    instruments,
+    lesson_map,
+    lessons,
+    links,
+    mending,
+    misconceptions,
+    readme,
+    results,
+    trying,
+)
+from course_lib.staff.site.facts import facts_of
 from course_lib.staff.site.page import REFERENCE, Page
 from course_lib.upkeep.versions import VERSION
 
@@ -51,7 +67,7 @@ def built(tmp_path_factory):
     about = Page("docs/about.md", "# About\n\nRead [lesson 07](../lessons/07_masks.ipynb), [solved]"
                  "(../solutions/07_masks.ipynb#summary), and [the licence](../LICENSE). So $x_i^2$ for 3 $ "
                  "and 4$ and\n\n$$\\frac{a}{b}$$\n", ("docs/about.md",), REFERENCE)
-    drawn = first_page.lesson_map([first_page.facts_of(chapter) for chapter in chapters])
+    drawn = lesson_map.lesson_map([facts_of(chapter) for chapter in chapters])
     index = Page("index.md", f"# First\n\n{drawn}\n", ())
     building.build([index, *chapters, *misconceptions.pages(chapters), about], folder)
     return folder
@@ -230,24 +246,117 @@ def test_links_to_other_sites_are_listed(built):
 
 def test_the_map_has_a_line_from_every_lesson_that_another_needs():
     """A map that forgets what a lesson needs."""
-    facts = [first_page.facts_of(page) for page in lessons.pages()]
-    drawn = first_page.lesson_map(facts)
+    facts = [facts_of(page) for page in lessons.pages()]
+    drawn = lesson_map.lesson_map(facts)
     assert [fact["number"] for fact in facts] == [stem[:2] for stem in lesson_stems()]
     assert next(fact for fact in facts if fact["number"] == "09")["needs"] == ["06", "08"]
+    drawn, legend = drawn[drawn.index("<div"):], drawn[:drawn.index("<div")]
     assert drawn.count("<path") == sum(len(fact["needs"]) for fact in facts) >= len(facts)
+    assert legend.count("<path") == 2 and "builds on this one" in legend and "needs this one, too" in legend
     for fact in facts:
-        assert f'href="{fact["page"]}.html"' in drawn and fact["minutes"] in drawn and fact["exercises"] > 0
+        assert f'href="{fact["page"]}.html"' in drawn and fact["exercises"] > 0
+        assert fact["minutes"] >= 45 and f'{fact["minutes"]} minutes' in drawn, "its head may run over two lines"
 
 
-def test_the_first_page_is_the_readme_with_the_map_in_the_place_of_its_table():
-    """A first page that says something else than the README, or a table too wide for a phone."""
-    page = first_page.page(lessons.pages(STEMS))
-    assert page.text.startswith("# Transformers from Version 0")
-    assert "](misconceptions/index.md)" in page.text
-    assert 'class="lesson-map"' in page.text and "| lesson | minutes |" not in page.text
-    for row in syllabus.concepts():
-        taught = row["lesson"] in ("02", "07")
-        assert (f"<li>{escape(row['concept'])}</li>" in page.text) == taught, row
+def test_the_first_page_counts_what_it_says():
+    """Numbers that somebody typed once, and that nobody counts again."""
+    chapters = lessons.pages()
+    text = first_page.page(chapters).text
+    minutes = sum(int(re.search(r"(\d+) minutes", chapter.text)[1]) for chapter in chapters)
+    exercises = sum(len(exercises_of(stem)) for stem in lesson_stems())
+    mistakes = sum(len(exercise.mistakes) for exercise in EXERCISES.values())
+    for words in (f"{len(chapters)} lessons", f"{round(minutes / 60)} hours", f"{exercises} exercises",
+                  f"{mistakes:,} named mistakes", "no GPU"):
+        assert f"<li>{words}</li>" in text, words
+    assert 'href="lessons/00_big_picture.html">Start lesson 00</a>' in text
+    two = first_page.numbers([facts_of(chapter) for chapter in lessons.pages(STEMS)])
+    assert two[0] == "2 lessons" and two[3] != first_page.numbers([facts_of(c) for c in chapters])[3]
+
+
+def test_the_card_to_try_is_the_one_that_the_check_gives():
+    """A card made up for the first page; one that is green for a mistake."""
+    html, exercise = trying.trying(), EXERCISES[trying.EXERCISE]
+    cards = re.split(r'<div class="card card-\d">', html)[1:]
+    lines = re.findall(r"<code>(return .*?)</code></label>", html)
+    assert len(cards) == len(lines) == len(set(lines)) == 4 and "checked" not in html
+    for card, line in zip(cards, lines, strict=True):
+        if line in plain_source(exercise.verified):
+            assert "✓ causal_mask: right" in card
+        else:
+            mistake, = [m for m in exercise.mistakes if m.source.strip().endswith(line)]
+            assert "✗ causal_mask: not right yet" in card and mistake.says in unescape(card)
+
+
+def test_the_results_are_those_of_the_notebooks_and_the_stored_runs(monkeypatch):
+    """A result of another experiment, or one that no run has given; a lesson that says it no longer."""
+    html = results.results()
+    assert "Jane visite l&#x27;Afrique en septembre<br>→ <b>Jane visits Africa in September</b>" in html
+    assert 'shares["fresh"] >= 0.95' in (ROOT / "solutions/11_transformer.py").read_text(encoding="utf-8")
+    assert "at least 95 in 100" in html
+    stored = (ROOT / "course_lib/experiments/results/13-rivals.tsv").read_text(encoding="utf-8")
+    right = [float(line.split("\t")[2]) for line in stored.splitlines() if line.startswith("ViT\t")]
+    assert f"{100 * min(right):.1f} % to {100 * max(right):.1f} % in {len(right)} runs" in html
+    monkeypatch.setattr(results, "outputs", lambda path: "nothing")
+    with pytest.raises(site.SiteError, match=r"^solutions/11_transformer.ipynb: it does not say what “Jane visite"):
+        results.results()
+
+
+def test_the_readme_is_a_page_without_its_table_and_without_pictures_of_other_servers(monkeypatch, tmp_path):
+    """A table too wide for a phone; a badge that tells another server who reads."""
+    text = readme.page().text
+    assert text.startswith("# Setting up") and "start.py lab" in text and "| lesson | minutes |" not in text
+    badge = "[![CI](https://img.example.org/ci.svg)](https://example.org/ci) ![b](https://example.org/b.png)"
+    changed = syllabus.README.read_text(encoding="utf-8").replace("# Transformers", f"{badge}\n\n# Transformers", 1)
+    monkeypatch.setattr(syllabus, "README", tmp_path / "README.md")
+    syllabus.README.write_text(changed, encoding="utf-8")
+    assert "example.org" not in readme.page().text and readme.page().text.strip().startswith("# Setting up")
+    syllabus.README.write_text("# No table", encoding="utf-8")
+    with pytest.raises(site.SiteError, match="^README.md: it has no lines"):
+        readme.page()
+
+
+def test_every_page_of_docs_is_a_page_of_the_site(monkeypatch, tmp_path):
+    """A text that somebody adds and nobody can find."""
+    assert {page.path for page in command.documents()} == {f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/new.md").write_text("# New")
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    assert [(page.path, page.part) for page in command.documents()] == [("docs/new.md", REFERENCE)]
+
+
+def test_every_claim_is_listed_below_a_link_to_its_place():
+    """A claim that a lesson proves and nobody can look up."""
+    page, = claims.pages()
+    number = int(re.search(r"each of these (\d+)\s+claims", page.text)[1])
+    assert number == page.text.count("\n- ✓ ") > 800
+    listed = set(re.findall(r"^- ✓ (.+)$", page.text, re.M))
+    for stem in lesson_stems():
+        found = syllabus.claims(read_lesson(stem))
+        missing = [says for says in found if says.replace("_", " ") not in listed and says not in listed]
+        assert missing == [], (stem, missing)
+        assert f'<a href="lessons/{stem}.html' in page.text
+
+
+def test_sentences_in_circulation_are_listed_with_the_verdict_behind_a_click():
+    """A false sentence that is listed as if the course said it; a verdict that was not the experiment's."""
+    page, = claims.pages()
+    folds = dict(re.findall(r"<details><summary>(.+?)</summary><p>(.+?)</p></details>", page.text))
+    assert len(folds) == 16 and sum(says == "It holds." for says in folds.values()) == 4
+    assert folds["To mask a key, set its score to a large number."] == "It does not hold as it stands."
+
+
+def test_a_theme_that_has_changed_is_not_left_unmended():
+    """Menus outside of every landmark again, after an update that nobody looked at."""
+    switches = '<input type="checkbox" class="sidebar-toggle" id="a">\n<input type="checkbox" class="sidebar-toggle">\n'
+    assert '<nav class="switches" aria-label="Menus"><input' in mending.mended(switches)
+    assert mending.mended(switches + '<th class="head"><p></p></th>').endswith('<td class="head"></td>')
+    with pytest.raises(ValueError, match="the theme's page.html has no two switches"):
+        mending.mended("<main></main>")
+
+
+def test_every_instrument_of_the_lessons_is_on_the_page_of_instruments():
+    shown = set(re.findall(r'data-instrument="([\w-]+)"', instruments.page().text))
+    assert shown == set(INSTRUMENTS)
 
 
 @pytest.fixture(scope="module")

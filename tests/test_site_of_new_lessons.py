@@ -7,11 +7,12 @@ import pytest
 
 from course_lib.staff.lesson_text import read_lesson
 from course_lib.staff.site import building, claims, lessons
+from course_lib.staff.site.__main__ import NEEDED
 from course_lib.staff.site.page import Page
 from course_lib.staff.syllabus import claims as claims_of
 
 STEM = "04_scaling"
-pytestmark = pytest.mark.skipif(find_spec("sphinx") is None, reason="the site's packages are not installed")
+pytestmark = pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason="needs pip install -e '.[site]'")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ from course_lib.staff import syllabus
 # Where the course lives on GitHub. Actions says it, for a fork, too.
 REPOSITORY = os.environ.get("GITHUB_REPOSITORY") or syllabus.REPOSITORY
 BRANCH = "main"
+# Where GitHub Pages shows the site: link previews need whole addresses.
+ADDRESS = "https://{}.github.io/{}/".format(*REPOSITORY.split("/"))
 
 
 class SiteError(Exception):

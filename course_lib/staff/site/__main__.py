@@ -14,10 +14,21 @@ from pathlib import Path
 
 from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT
-from course_lib.staff.site import api, building, claims, first_page, lessons, links, misconceptions
-from course_lib.staff.site.page import REFERENCE, TEACHING, Page
+from course_lib.staff.site import (
+    api,
+    building,
+    claims,
+    first_page,
+    instruments,
+    lessons,
+    links,
+    misconceptions,
+    readme,
+)
+from course_lib.staff.site.page import REFERENCE, START, TEACHING, Page
 
-NEEDED = "sphinx", "myst_nb", "furo", "ziamath"
+NEEDED = "sphinx", "myst_nb", "furo", "ziamath", "sphinx_copybutton", "sphinxext"
+PLACES = {"docs/primer.md": START, "docs/authors.md": TEACHING, "docs/instructors.md": TEACHING}  # others: to look up
 
 
 def main(arguments=None):
@@ -45,15 +56,15 @@ def main(arguments=None):
 def all_pages():
     """Every page of the site."""
     chapters = lessons.pages()
-    return [first_page.page(chapters), *chapters, *documents(), *claims.pages(),
+    return [first_page.page(chapters), readme.page(), *chapters, *documents(), *claims.pages(), instruments.page(),
             *misconceptions.pages(chapters), *api.pages()]
 
 
 def documents():
-    """The pages of docs/: the guides are for those who teach and write, the others to look something up."""
+    """The pages of docs/: every file there is one."""
     names = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
-    return [Page(name, (ROOT / name).read_text(encoding="utf-8"), (name,),
-                 TEACHING if name in ("docs/authors.md", "docs/instructors.md") else REFERENCE) for name in names]
+    return [Page(name, (ROOT / name).read_text(encoding="utf-8"), (name,), PLACES.get(name, REFERENCE))
+            for name in names]
 
 
 def changed_since(ref, pages):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course_lib.staff import site
 from course_lib.staff.site import links
-from course_lib.staff.site.page import LESSONS, REFERENCE, TEACHING
+from course_lib.staff.site.page import PARTS
 
 MARK = ".buildinfo"  # Sphinx leaves it in what it has built
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -39,8 +39,9 @@ def _stage(pages, source, built):
     for page in pages:
         text = page.text + _sidebar(pages) if page.path == "index.md" else page.text
         _write(source / page.path, text.encode())
-        for path, original in page.extra:
-            _write((built if path.endswith(".ipynb") else source) / path, original.read_bytes())
+        for folder, files in ((built, page.published), (source, page.pictures)):
+            for path, original in files:
+                _write(folder / path, original if isinstance(original, bytes) else original.read_bytes())
 
 
 def _write(path, data):
@@ -51,7 +52,7 @@ def _write(path, data):
 def _sidebar(pages):
     """The tables of contents, which the theme shows beside every page."""
     trees = []
-    for part in (LESSONS, REFERENCE, TEACHING):
+    for part in PARTS:
         names = [page.name for page in pages if page.part == part]
         if names:
             trees += ["", "```{toctree}", ":hidden:", f":caption: {part}", "", *names, "```"]

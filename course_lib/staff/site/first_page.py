@@ -1,86 +1,76 @@
-"""The first page: the README, with a map where its table of lessons stands."""
+"""The first page: what the course is, a card to try, what one will have built, and the way there."""
 
-import json
-import re
-from html import escape
-
-from course_lib.staff import site, syllabus
-from course_lib.staff.lesson_text import ROOT
+from course_lib.checks import EXERCISES
+from course_lib.staff import site
+from course_lib.staff.site.facts import counted, facts_of
+from course_lib.staff.site.lesson_map import lesson_map
+from course_lib.staff.site.machine import machine
 from course_lib.staff.site.page import Page
+from course_lib.staff.site.preview import NAME, preview
+from course_lib.staff.site.results import results
+from course_lib.staff.site.trying import trying
 
-ROW, LINE = 68, 46  # pixels: the height of a lesson on the map, and where the line of lessons runs
-MISTAKES = "What can go wrong in an exercise is in the [catalogue of misconceptions](misconceptions/index.md)."
-PICTURES = ("docs/*.png", "docs/*.svg")
+SENTENCE = ("Write attention seven times, each version a line or two away from the last, and end with a whole "
+            "Transformer that is your own code.")
+PAGE = """\
+---
+hide-toc: true
+"og:description": "{sentence} {words}."
+---
+
+# Transformers from Version 0
+
+<p class="lead">{sentence}</p>
+<p class="start"><a class="first" href="{first}.html">Start lesson {number}</a>
+<a href="README.html">Set it up on your machine</a>
+<a href="https://github.com/{repository}">Source on GitHub</a></p>
+<ul class="numbers">{numbers}</ul>
+
+## Try a card in ten seconds
+
+{trying}
+
+Each exercise of the course has such a check. Its cards name {mistakes}, all of them in the
+[catalogue of misconceptions](misconceptions/index.md).
+
+## What you will have built
+
+{results}
+
+{machine}
+
+## The path
+
+{map}
+
+Every [claim](claims.md) of the lessons is computed and asserted. Words and symbols are in the
+[glossary](docs/glossary.md). Some figures can be [held and moved](instruments.md).
+"""
 
 
 def page(lessons):
-    """The page that everybody sees first, with a map of these lessons."""
-    text = syllabus.README.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(syllabus.BEGIN)
-    _, end, after = rest.partition(syllabus.END)
-    if not (begin and end):
-        raise site.SiteError(f"README.md: it has no lines {syllabus.BEGIN} and {syllabus.END}, "
-                             "between which the site puts its map of lessons")
+    """The page that everybody sees first, with numbers counted from these lessons."""
     facts = [facts_of(lesson) for lesson in lessons]
-    made_of = "README.md", "course_lib/concepts.tsv", *(lesson.made_of[0] for lesson in lessons)
-    pictures = [path for pattern in PICTURES for path in sorted(ROOT.glob(pattern))]
-    return Page("index.md", before + "\n\n".join([lesson_map(facts), MISTAKES, _taught(facts)]) + after, made_of,
-                extra=tuple((path.relative_to(ROOT).as_posix(), path) for path in pictures))
+    words = numbers(facts)
+    text = PAGE.format(
+        sentence=SENTENCE, words=", ".join(words), repository=site.REPOSITORY,
+        first=facts[0]["page"], number=facts[0]["number"],
+        numbers="".join(f"<li>{word}</li>" for word in words), mistakes=counted(mistakes(facts), "mistake"),
+        trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
+    made_of = *(path for lesson in lessons for path in lesson.made_of), "course_lib/experiments/results/13-rivals.tsv"
+    picture = preview([" · ".join(words[:2]), " · ".join(words[2:])])
+    return Page("index.md", text, made_of, published=((NAME, picture),))
 
 
-def facts_of(lesson):
-    """Number, title, minutes, exercises and needed lessons, as the lesson's first cell says them."""
-    cells = json.loads(lesson.text)["cells"]
-    head = "".join(cells[0]["source"])
-    about = re.search(r"^\*(.*minutes.*)\*$", head, re.M)
-    minutes, needs, *_ = about[1].split(" · ") if about else ("", "")
-    return {
-        "page": lesson.name,
-        "number": lesson.name.split("/")[1][:2],
-        "title": re.search(r"^# (?:\d\d · )?(.+)$", head, re.M)[1],
-        "minutes": minutes,
-        "exercises": sum("exercise" in cell["metadata"].get("tags", []) for cell in cells),
-        "needs": re.findall(r"\b\d\d\b", needs),
-    }
+def numbers(facts):
+    """How much there is, in the fewest words; all of it is counted."""
+    hours = round(sum(fact["minutes"] for fact in facts) / 60)
+    return (counted(len(facts), "lesson"), counted(hours, "hour"),
+            counted(sum(fact["exercises"] for fact in facts), "exercise"),
+            f"{mistakes(facts):,} named mistakes", "no GPU")
 
 
-def lesson_map(facts):
-    """Lessons from top to bottom, and a line to each from every lesson that it needs."""
-    numbers = [fact["number"] for fact in facts]
-    lines = [_line(numbers.index(needed), i) for i, fact in enumerate(facts)
-             for needed in fact["needs"] if needed in numbers]
-    dots = [f'<circle cx="{LINE}" cy="{_middle(i)}" r="6"/>' for i in range(len(facts))]
-    drawing = (f'<svg width="60" height="{ROW * len(facts)}" aria-hidden="true">'
-               f'{"".join(lines)}{"".join(dots)}</svg>')
-    return f'<div class="lesson-map">{drawing}<ol>{"".join(map(_row, facts))}</ol></div>'
-
-
-def _middle(i):
-    return ROW * i + ROW // 2
-
-
-def _line(start, end):
-    """A straight line to the next lesson; an arc past those in between, the wider the more they are."""
-    bend = LINE - min(56, 14 * (end - start - 1))
-    y1, y2 = _middle(start), _middle(end)
-    return f'<path d="M{LINE} {y1} C{bend} {y1 + ROW // 2} {bend} {y2 - ROW // 2} {LINE} {y2}"/>'
-
-
-def _row(fact):
-    exercises = f"{fact['exercises']} exercise" + "s" * (fact["exercises"] != 1)
-    needs = f"needs {' and '.join(fact['needs'])}" if fact["needs"] else ""
-    about = " · ".join(filter(None, (fact["minutes"], exercises, needs)))
-    return (f'<li><a href="{fact["page"]}.html"><b>{fact["number"]}</b> {escape(fact["title"])}</a>'
-            f'<small>{about}</small></li>')
-
-
-def _taught(facts):
-    """What each lesson teaches, folded, from the map of concepts."""
-    rows = syllabus.concepts()
-    folds = []
-    for fact in facts:
-        taught = "".join(f"<li>{escape(row['concept'])}</li>" for row in rows if row["lesson"] == fact["number"])
-        if taught:
-            folds.append(f"<details><summary>{fact['number']} · {escape(fact['title'])}</summary>"
-                         f"<ul>{taught}</ul></details>")
-    return "**Everything each lesson teaches**\n\n" + "\n".join(folds) if folds else ""
+def mistakes(facts):
+    """How many mistakes the checks of these lessons know by name."""
+    lessons = {fact["number"] for fact in facts}
+    return sum(len(e.mistakes) for e in EXERCISES.values() if e.lesson in lessons)

@@ -13,6 +13,7 @@ from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
 
 FOLDED = {"exercise": ("hide-input", "Answer"), "claim": ("hide-input", "The proof"), "predict": ("remove-input", "")}
+BEGIN_FURTHER = '<details class="further"><summary>Optional: read on</summary>'
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/]+=*)"( width="(\d+)")?')
 
@@ -66,20 +67,20 @@ def _folded_sections(cells):
     for cell in cells:
         source = "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""
         if inside and source.startswith("## "):
-            made.append(_raw("</details>"))
+            made.append(_raw("</details>", len(made)))
             inside = False
         if not FURTHER.match(source):
             made.append(cell)
             continue
         heading, _, rest = source.partition("\n")
-        made += [cell | {"source": heading}, _raw('<details class="further"><summary>Optional: read on</summary>')]
-        made += [{"cell_type": "markdown", "metadata": {}, "source": rest}]
+        made += [cell | {"source": heading}, _raw(BEGIN_FURTHER, len(made))]
+        made.append(_raw(rest, len(made)))
         inside = True
     return made
 
 
-def _raw(html):
-    return {"cell_type": "markdown", "metadata": {}, "source": html}
+def _raw(text, number):
+    return {"cell_type": "markdown", "id": f"of-the-site-{number}", "metadata": {}, "source": text}
 
 
 def _mark_wide_pictures(output):

@@ -19,11 +19,11 @@ from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.engine.mistakes import ByHand, plain_source
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff import site
-from course_lib.staff.site.first_page import facts_of
+from course_lib.staff.site.facts import counted, facts_of
+from course_lib.staff.site.markup import as_html
 from course_lib.staff.site.page import REFERENCE, Page
 
 ROWS = "Example", "Expected", "Got", "What failed"  # of a card: what says how an answer was wrong
-EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*]+)(?<=\S)\*(?![\w*])")  # *so*, which is no product
 
 
 def pages(lessons):
@@ -66,7 +66,7 @@ def _page(facts, exercises):
     with _quietly():
         for exercise in exercises:
             text += [f"({exercise.name})=\n## `{exercise.name}`",
-                     f"<p>{_html(f'Asked: {exercise.asked}')}</p>"]
+                     f"<p>{as_html(f'Asked: {exercise.asked}')}</p>"]
             text += [_entry(exercise, mistake) for mistake in exercise.mistakes]
     return Page(f"misconceptions/{_name(facts)}.md", "\n\n".join(text) + "\n", _made_of(facts))
 
@@ -86,9 +86,9 @@ def _quietly():
 
 def _entry(exercise, mistake):
     """One mistake; the edit, which holds lines of the answer, is folded."""
-    table = "".join(f"<dt>{label}</dt><dd>{getattr(text, 'html', '') or _html(text)}</dd>\n"
+    table = "".join(f"<dt>{label}</dt><dd>{getattr(text, 'html', '') or as_html(text)}</dd>\n"
                     for label, text in example(exercise, mistake))
-    text = [f"({exercise.name}-{mistake.name})=\n### {_in_words(mistake)}", f"<p>{_html(mistake.says)}</p>"]
+    text = [f"({exercise.name}-{mistake.name})=\n### {_in_words(mistake)}", f"<p>{as_html(mistake.says)}</p>"]
     if mistake.seen:
         words = escape(mistake.seen.partition("://")[2])
         text += [f'<p>Seen in <a href="{escape(mistake.seen)}">{words}</a></p>']
@@ -148,8 +148,7 @@ def _in_words(mistake):
 
 
 def _counted(exercises):
-    number = sum(len(e.mistakes) for e in exercises)
-    return f"{number:,} mistake" + "s" * (number != 1)
+    return counted(sum(len(e.mistakes) for e in exercises), "mistake")
 
 
 def _name(facts):
@@ -159,10 +158,3 @@ def _name(facts):
 def _made_of(facts):
     number = facts["number"]
     return f"course_lib/checks/mistakes/{number}.diff", f"course_lib/checks/lesson_{number}.py"
-
-
-def _html(text):
-    """Sentences of a card: `code` and *emphasis* are all the markup that they have."""
-    parts = re.split(r"`([^`]+)`", text)
-    return "".join(f"<code>{escape(part)}</code>" if i % 2 else EMPHASIS.sub(r"<em>\1</em>", escape(part))
-                   for i, part in enumerate(parts))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-LESSONS, REFERENCE, TEACHING = "Lessons", "Reference", "Teaching and writing"
+START, LESSONS, REFERENCE, TEACHING = PARTS = "Start", "Lessons", "Reference", "Teaching and writing"
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,8 @@ class Page:
     text: str
     made_of: tuple
     part: str | None = None  # the heading it stands under in the sidebar
-    extra: tuple = ()  # files that are published beside it, each (path in the site, path on disk)
+    published: tuple = ()  # what lies beside it as it is, each (path in the site, path on disk or bytes)
+    pictures: tuple = ()  # what its text shows, each (path beside the sources, path on disk)
 
     @property
     def name(self):

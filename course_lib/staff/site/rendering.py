@@ -1,4 +1,4 @@
-"""What Sphinx is told: the theme, the notebooks, equations without JavaScript, and links that leave the site."""
+"""What Sphinx is told: theme, notebooks, link previews, equations without JavaScript, and links that leave the site."""
 
 import posixpath
 from html import escape
@@ -10,22 +10,44 @@ from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
+from course_lib.display import style
 from course_lib.staff import site
 from course_lib.staff.formulas import trouble
 from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.site import preview
+from course_lib.staff.site.mending import mended
+
+HERE = Path(__file__).parent
+INK = {"color-brand-primary": style.ACCENT, "color-brand-content": style.ACCENT, "color-brand-visited": style.WEIGHT,
+       "color-problematic": "#a1243f"}
+ON_DARK = {"color-brand-primary": "#5cc3d8", "color-brand-content": "#5cc3d8", "color-brand-visited": "#d29bc9",
+           "color-problematic": "#f08a9f", "color-foreground-muted": "#9ca0a5"}
+SIDEBAR = ("brand", "search", "scroll-start", "navigation", "repository", "scroll-end")
 
 SETTINGS = {
     "project": "Transformers from Version 0",
     "project_copyright": "the authors of Transformers from Version 0 · code MIT, prose and figures CC BY 4.0",
     "html_title": "Transformers from Version 0",
     "html_theme": "furo",
-    "html_static_path": [str(Path(__file__).parent / "static")],
+    "html_theme_options": {"light_css_variables": INK, "dark_css_variables": ON_DARK},
+    "html_sidebars": {"**": [f"sidebar/{part}.html" for part in SIDEBAR]},
+    "html_context": {"repository": f"https://github.com/{site.REPOSITORY}"},
+    "templates_path": [str(HERE / "templates")],
+    "html_static_path": [str(HERE / "static")],
     "html_css_files": ["course.css"],
+    "html_js_files": ["course.js"],
+    "html_favicon": str(HERE / "static/favicon.svg"),
     "html_math_renderer": "drawn",
+    "highlight_language": "none",  # where a text names no language
     "html_copy_source": False,
     "html_use_index": False,
     "html_show_sphinx": False,
-    "extensions": ["myst_nb", "course_lib.staff.site.rendering"],
+    "extensions": ["myst_nb", "sphinx_copybutton", "sphinxext.opengraph", "course_lib.staff.site.rendering"],
+    "copybutton_selector": "article div.highlight:not(.cell_output *, .highlight-diff *) > pre",  # what one would run
+    "ogp_site_url": site.ADDRESS,
+    "ogp_image": preview.NAME,
+    "ogp_image_alt": preview.SAYS,
+    "ogp_custom_meta_tags": ['<meta name="twitter:card" content="summary_large_image" />'],
     "nb_execution_mode": "off",
     "myst_enable_extensions": ["dollarmath"],
     "myst_dmath_allow_space": False,  # 3 $ and 4 $ are prices
@@ -40,6 +62,7 @@ def setup(app):
     ziamath.config.svg2 = False  # every drawing by itself: glyphs that drawings share would have one size
     app.add_html_math_renderer("drawn", (_inline_equation, None), (_displayed_equation, None))
     app.add_post_transform(BeyondTheSite)
+    app.connect("html-page-context", lambda app, name, template, context, tree: context.update(mended=mended))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -1,0 +1,37 @@
+"""The Transformer of the README as an SVG, in which the boxes lead to the lessons that build them."""
+
+import re
+
+import matplotlib.pyplot as plt
+
+from course_lib.display import pictures, style
+from course_lib.display.drawings.transformer import draw_transformer
+
+SAYS = ("The Transformer you will build: an encoder on the left, a decoder on the right, and in each box the number of "
+        "the lesson that builds it.")
+
+
+def machine(facts):
+    """The drawing as HTML. Its links are for the mouse: by keyboard, the map below has all of them."""
+    pages = {fact["number"]: fact["page"] for fact in facts}
+    with plt.style.context(style.SHEET):
+        figure, axes = plt.subplots(figsize=(9.6, 8.5))
+        draw_transformer(axes)
+        _link(axes, pages)
+        figure.draw_without_rendering()
+        svg = pictures.as_svg(figure, figure.get_tightbbox().padded(0.1))
+        plt.close(figure)
+    svg = re.sub(r'<a xlink:href="([^"]*)"[^>]*>', r'<a href="\1" tabindex="-1">', svg)
+    return (f'<figure class="machine"><div aria-hidden="true">{svg}</div>'
+            f'<figcaption>{SAYS}</figcaption></figure>')
+
+
+def _link(axes, pages):
+    """Each box that bears a number leads to its lesson, the first one of several."""
+    axes.figure.canvas.draw()
+    for badge in axes.texts:
+        page = pages.get(badge.get_text()[:2])
+        middle = badge.get_window_extent().get_points().mean(0)
+        for box in axes.patches if page else ():
+            if box.get_zorder() == 2 and box.get_window_extent().contains(*middle):
+                box.set_url(f"{page}.html")

@@ -1,0 +1,26 @@
+"""The README as a page: how to set up, and how to work; the map of lessons has a page of its own."""
+
+import re
+
+from course_lib.staff import site, syllabus
+from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.site.page import START, Page
+
+FROM_ELSEWHERE = re.compile(r'\[?!\[[^\]]*\]\(https?://[^)]*\)(?:\]\([^)]*\))?|<img [^>]*src="https?://[^>]*>')
+MAP = "[The map of lessons](index.md#the-path) is on the first page."
+
+
+def page():
+    """All of the README but its table of lessons, and pictures that another server would have to send."""
+    text = syllabus.README.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(syllabus.BEGIN)
+    between, end, after = rest.partition(syllabus.END)
+    if not (begin and end):
+        raise site.SiteError(f"README.md: it has no lines {syllabus.BEGIN} and {syllabus.END}, "
+                             "around its table of lessons")
+    kept = "\n".join(line for line in between.split("\n") if not line.startswith("|"))
+    text = FROM_ELSEWHERE.sub("", "\n".join([before, MAP, kept, after]))
+    text = re.sub(r"^# .*$", "# Setting up, and working through a lesson", text, count=1, flags=re.M)
+    pictures = tuple((path.relative_to(ROOT).as_posix(), path)
+                     for kind in ("png", "svg") for path in sorted((ROOT / "docs").glob(f"*.{kind}")))
+    return Page("README.md", text, ("README.md",), START, pictures, pictures)  # HTML, too, may show one

@@ -1,0 +1,43 @@
+"""What the course's models do, as the executed notebooks and the stored results say it."""
+
+import json
+import re
+from html import escape
+
+from course_lib.experiments.stored import stored
+from course_lib.staff import site
+from course_lib.staff.lesson_text import ROOT
+
+TRANSLATOR, ITS_TEXT = "solutions/11_transformer.ipynb", "solutions/11_transformer.py"
+SENTENCE = re.compile(r"^(Jane visite .+) → (.+)$", re.M)
+PROVED = re.compile(r"^fresh_sentences_are_right = shares\[\"fresh\"\] >= 0\.(\d\d)$", re.M)
+
+
+def results():
+    """A translation, what the lesson proves of others, and how many digits are read, as HTML."""
+    french, english = _found(SENTENCE, outputs(TRANSLATOR), TRANSLATOR, "what “Jane visite …” becomes")
+    share, = _found(PROVED, (ROOT / ITS_TEXT).read_text(encoding="utf-8"), ITS_TEXT, "fresh_sentences_are_right")
+    digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT"]
+    return (
+        '<div class="results">'
+        f'<div><p class="said">{escape(french)}<br>→ <b>{escape(english)}</b></p>'
+        f'<p>Your Transformer, trained in <a href="lessons/11_transformer.html">lesson 11</a>, on a sentence that it '
+        f'has not seen. Of other fresh sentences at least {share} in 100 come out without a mistake: the lesson '
+        'asserts it.</p></div>'
+        f'<div><p class="said"><b>{100 * min(digits):.0f} of 100</b> digits read</p>'
+        f'<p>Your Vision Transformer, trained in <a href="lessons/13_vision_transformer.html">lesson 13</a>, on digits '
+        f'that it has not seen: {100 * min(digits):.1f} % to {100 * max(digits):.1f} % in {len(digits)} runs.</p></div>'
+        '</div>')
+
+
+def outputs(path):
+    """All that an executed notebook has printed."""
+    cells = json.loads((ROOT / path).read_text(encoding="utf-8"))["cells"]
+    made = [output for cell in cells for output in cell.get("outputs", [])]
+    return "\n".join("".join(output.get("text", "")).rstrip("\n") for output in made)
+
+
+def _found(pattern, text, path, what):
+    if found := pattern.search(text):
+        return found.groups()
+    raise site.SiteError(f"{path}: it does not say {what}, which the first page shows: mend site/results.py")
