@@ -49,7 +49,7 @@ def test_the_workflow_runs_everywhere_and_keeps_forks_off_the_gpu():
     """A platform dropped from the matrix, a GPU job that is green without a GPU, or one that runs anybody's code."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     matrix = jobs["test"]["strategy"]["matrix"]
-    assert matrix == {"os": ["ubuntu-latest", "macos-latest", "windows-latest"], "python": ["3.11", "3.13"]}
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
     gpu = jobs["gpu"]
     assert "vars.GPU_RUNNER != ''" in gpu["if"] and "head.repo.full_name == github.repository" in gpu["if"]
     assert "vars.GPU_RUNNER" in gpu["runs-on"]
