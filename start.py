@@ -264,7 +264,7 @@ def torch_pin():
 def run_pip(what, scratch, log):
     """Run pip's install; its exit status, and all that it said."""
     pip = subprocess.Popen(
-        PIP + ["install", "--no-input", "--progress-bar=off"] + what,
+        PIP + ["install", "--no-input", "--progress-bar=off", "--no-compile"] + what,  # Python compiles what is used
         cwd=ROOT, env=environment(TMPDIR=scratch, TEMP=scratch, TMP=scratch), close_fds=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )
