@@ -61,7 +61,8 @@ def copy_to(folder, source):
 def open_lab(folder, options):
     """JupyterLab in the folder, with the first lesson open; its exit status."""
     if find_spec("jupyterlab") is None:
-        print(f"JupyterLab is not installed: run {Path(sys.executable).name} -m pip install jupyterlab", file=sys.stderr)
+        python = Path(sys.executable).name
+        print(f"JupyterLab is not installed: run {python} -m pip install jupyterlab", file=sys.stderr)
         return 1
     first = min(path.name for path in (folder / "lessons").glob("*.ipynb"))
     return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{first}", *options], cwd=folder)
