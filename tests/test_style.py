@@ -62,6 +62,9 @@ def test_the_workflow_runs_everywhere_and_keeps_forks_off_the_gpu():
     assert writes == ["weekly"] and "schedule" in jobs["weekly"]["steps"][-1]["if"]
     weekly = " ".join(row["run"] for row in jobs["weekly"]["strategy"]["matrix"]["include"])
     assert "--upgrade torch" in weekly and "course_lib.staff.seeds" in weekly
+    runs = [step["run"] for step in jobs["weekly"]["steps"] if "run" in step]
+    assert [run.split(" #")[0] for run in runs[:2]] == ["python start.py install test", "${{ matrix.run }}"], (
+        "start.py test would bring the pinned torch back")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script")

@@ -17,7 +17,8 @@ from course_lib.staff.lesson_text import ROOT
 PICTURE = ROOT / "docs" / "card.png"
 EXERCISE, MISTAKE = "scaled_dot_product_attention_single", "no-scale"
 BROWSERS = "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
-PAGE = """<!doctype html><body style="margin:0;background:#fff;color:#1f2328;font:14px/1.45 system-ui,'DejaVu Sans',sans-serif">
+PAGE = """<!doctype html>
+<body style="margin:0;background:#fff;color:#1f2328;font:14px/1.45 system-ui,'DejaVu Sans',sans-serif">
 <div id="card" style="width:720px;padding:8px;border:1px solid #8c959f;border-radius:6px;box-sizing:border-box">
 {}</div></body>"""
 
