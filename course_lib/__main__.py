@@ -65,7 +65,8 @@ def open_lab(folder, options):
         print(f"JupyterLab is not installed: run {python} -m pip install jupyterlab", file=sys.stderr)
         return 1
     first = min(path.name for path in (folder / "lessons").glob("*.ipynb"))
-    return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{first}", *options], cwd=folder)
+    root = f"--ServerApp.root_dir={folder}"  # so that solutions and the glossary can be opened, too
+    return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{first}", root, *options], cwd=folder)
 
 
 def _options(arguments):

@@ -67,8 +67,9 @@ def test_lab_opens_the_first_lesson_in_that_folder(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(subprocess, "call", lambda *words, **options: called.append((*words, options)) or 0)
     assert command.main(["lab", str(tmp_path / "mine"), "--no-browser"]) == 0
-    lab = [sys.executable, "-m", "jupyter", "lab", "lessons/00_big_picture.ipynb", "--no-browser"]
-    assert called == [(lab, {"cwd": tmp_path / "mine"})]
+    lab = [sys.executable, "-m", "jupyter", "lab", "lessons/00_big_picture.ipynb"]
+    root = f"--ServerApp.root_dir={tmp_path / 'mine'}"
+    assert called == [([*lab, root, "--no-browser"], {"cwd": tmp_path / "mine"})]
 
 
 def test_what_cannot_be_done_is_one_sentence(tmp_path, monkeypatch, capsys):
