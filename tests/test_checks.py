@@ -73,7 +73,8 @@ def test_no_seed_changes_a_verdict(name):
 
 def _an_argument_answers(call, reply):
     tensors = [a for a in call.args if isinstance(a, torch.Tensor) and a.is_floating_point()]
-    return any(a.shape == o.shape and (a - o).abs().max() < 0.02 * a.abs().max() for a in tensors for o in reply.outputs)
+    return any(a.shape == out.shape and (a - out).abs().max() < 0.02 * a.abs().max()
+               for a in tensors for out in reply.outputs)
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -83,7 +84,7 @@ def test_grading_asks_for_sizes_that_no_table_holds(name):
     for seed in range(1, 5):
         large = [c for c in questions(exercise, seed) if c.special == "sizes up to seventy"]
         assert all(truth(exercise, call).error is None for call in large)
-        assert not any(_an_argument_answers(call, truth(exercise, call)) for call in large), "x for softmax(x @ x.T) @ x"
+        assert not any(_an_argument_answers(call, truth(exercise, call)) for call in large), "x"
         assert large or any(map(callable, exercise.make(torch.Generator(), *exercise.sizes[0])))
     assert not [c for c in questions(exercise) if c.special == "sizes up to seventy"], "a learner sees small examples"
 

@@ -1,6 +1,7 @@
 """The command: it goes on where it was killed, repeats a grade, refuses what it cannot confine, and says why."""
 
 import csv
+import json
 import os
 import signal
 import sqlite3
@@ -155,6 +156,10 @@ def test_one_student_is_graded_again_alone(batch, tmp_path, capsys):
     assert run(["regrade", "-o", str(report), "--student", "s3", "--yes"]) == 0
     assert "1 of 3 verdicts change" in capsys.readouterr().out
     assert {r["student"] for r in results(report) if r["verdict"] == "fail"} == {"s3"} and len(results(report)) == 24
+    (tmp_path / "roster.csv").write_text("id,username\nx3,s3\n")
+    (tmp_path / "course.toml").write_text('students.file = "roster.csv"\n')
+    asked = ["regrade", "-o", str(report), "--settings", str(tmp_path / "course.toml"), "--student", "x3"]
+    assert run(asked) == 0 and "0 of 3 verdicts change" in capsys.readouterr().out
     assert run(["regrade", "-o", str(report), "--student", "s33"]) == 2
     assert "s33 is not in the report. Did you mean s3?" in capsys.readouterr().err
 
@@ -227,6 +232,40 @@ def test_without_a_list_everybody_has_a_row_for_every_exercise_of_the_lessons_ha
     assert found["one", "reweight"] == "pass" and list(found.values()).count("missing") == 7
 
 
+@needs_confinement
+def test_the_page_of_a_right_answer_says_which_cell_failed_and_why(tmp_path):
+    """A statement before the answer fails, the answer counts all the same, and nobody tells its author."""
+    (tmp_path / "ada.ipynb").write_text(notebook("import torch", f"print(gone)\n{REWEIGHT}", MASK))
+    asked = [str(tmp_path / "ada.ipynb"), "-o", str(tmp_path / "report"), "--exercises", "reweight,causal_mask"]
+    assert run(asked) == 0
+    assert [r["verdict"] for r in results(tmp_path / "report")] == ["pass", "pass"]
+    page, = (tmp_path / "report" / "pages" / "students").iterdir()
+    said = "Code cell 2 raised NameError: name &#x27;gone&#x27; is not defined."
+    assert page.read_text(encoding="utf-8").count(said) == 1
+
+
+@needs_confinement
+def test_an_instructors_files_come_out_of_one_command_and_its_notes_are_said(tmp_path, capsys):
+    """A gradebook that is named in the settings and filled in by nobody; a results.json in the wrong folder."""
+    (tmp_path / "ada.ipynb").write_text(notebook("import torch", REWEIGHT))
+    (tmp_path / "gc.csv").write_text("Username,reweight,Note\nada,,7\n")
+    (tmp_path / "course.toml").write_text('gradebook.file = "gc.csv"\n')
+    report = tmp_path / "report"
+    asked = [str(tmp_path / "ada.ipynb"), "-o", str(report), "--exercises", "reweight", "--settings",
+             str(tmp_path / "course.toml"), "--gradescope", str(tmp_path / "out" / "results.json")]
+    assert run(asked) == 0
+    assert (report / "gradebook_filled.csv").read_text() == "Username,reweight,Note\nada,1,7\n"
+    assert '"score": 1' in (tmp_path / "out" / "results.json").read_text()
+    assert "gradebook_filled.csv, with the points of 1 student" in capsys.readouterr().out
+    assert run(["report", "-o", str(report)]) == 0
+    assert not (report / "gradebook_filled.csv").exists()
+    assert f"The run before was given --settings {tmp_path / 'course.toml'}, and this one" in capsys.readouterr().out
+    assert run(["report", "-o", str(report)]) == 0 and "The run before" not in capsys.readouterr().out
+    (tmp_path / "gc.csv").write_text("Name\nada\n")
+    assert run(["report", "-o", str(report), "--settings", str(tmp_path / "course.toml")]) == 2
+    assert "no column says whose a line is" in capsys.readouterr().err
+
+
 def run(asked):
     """The command in this process; it changes its folder."""
     here = os.getcwd()
@@ -246,3 +285,26 @@ def test_a_grader_that_fails_on_one_answer_costs_that_verdict_and_says_so(monkey
     monkeypatch.setattr(student, "judged", broken)
     mark = student.mark("reweight", ())
     assert mark.verdict == "error" and "The grader itself failed here" in mark.reason
+
+
+@needs_confinement
+def test_predictions_that_were_handed_in_stand_beside_the_report_under_the_same_names(tmp_path):
+    """What a class was surprised by is on five hundred computers; or a file of a student's stops the grader."""
+    asked = "By the dot product, what is tea's score for the query (3, 2, 0, 0)?"
+    kept = {asked: {"concept": "C030", "right": False, "guess": "10"}, "mine": {"right": True, "guess": "=1+1"},
+            "no guess": {"right": "yes", "guess": 3}, "none": 7}
+    for student, predictions in (("ada", json.dumps(kept)), ("bo", "[" * 10**5), ("cy", "[1]")):
+        folder = tmp_path / "batch" / student / "my_answers"
+        folder.mkdir(parents=True)
+        (folder / "predictions.json").write_text(predictions)
+        (folder.parent / "02.ipynb").write_text(notebook("import torch", REWEIGHT))
+    report = tmp_path / "report"
+    assert run([str(tmp_path / "batch"), "-o", str(report), "--exercises", "reweight"]) == 0
+    assert [r["verdict"] for r in results(report)] == ["pass"] * 3
+    with (report / "predictions.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [
+            ["student", "lesson", "concept", "question", "last_guess", "first_guess_right"],
+            ["ada", "04", "C030", asked, "10", "no"], ["ada", "", "", "mine", "'=1+1", "yes"]]
+    (tmp_path / "batch" / "ada" / "my_answers" / "predictions.json").unlink()
+    assert run([str(tmp_path / "batch"), "-o", str(report), "--exercises", "reweight"]) == 0
+    assert not (report / "predictions.csv").exists()

@@ -1,5 +1,6 @@
 """What an instructor gets as pages: nothing breaks out of them, nobody is left out, nothing else is touched."""
 
+import io
 import os
 import re
 import unicodedata
@@ -7,6 +8,7 @@ import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_lib.checks import EXERCISES
@@ -172,7 +174,8 @@ def test_the_cohort_page_shows_a_person_what_to_look_at(tmp_path):
     index, _ = written(tmp_path / "out", connection, settings=settings(tmp_path / "s.toml"),
                        similar=[("reweight", "ada", "bo", .973)])
     said = index.text()
-    for part in ("built-in-attention", "97 %", "crashed", "T9", "bo/x.ipynb is a link.", "Handed nothing in (1)", "zoe",
+    for part in ("Ada (ada)", "Zoë (zoe)", "built-in-attention", "97 %", "crashed", "T9", "bo/x.ipynb is a link.",
+                 "Handed nothing in (1)",
                  "Not on the roster (1)", "without a sandbox", "seed 7"):
         assert part in said, part
     rows = [text for tag, text in index.texts if tag == "i"]
@@ -207,15 +210,99 @@ def test_every_student_has_a_file_of_their_own_inside_the_folder(tmp_path):
     assert found == {"deep/out/index.html", *(f"deep/out/students/{name}" for name in names)}
 
 
+def from_moodle(student):
+    notebook = {"path": f"{student}_assignsubmission_file_/02.ipynb", "modified": None, "cells": ["reweight = 1"]}
+    return {"notebooks": [notebook], "reweight": "pass"}
+
+
 def test_moodle_gets_the_pages_back_under_the_names_it_gave(tmp_path):
     """Two hundred pages that somebody has to upload one by one."""
-    connection = book({"Ada_12": {"reweight": "pass"}, "bo": {"reweight": "fail"}})
+    connection = book({"Ada_12": from_moodle("Ada_12"), "bo_7": {"reweight": "fail"}})
     write_pages(connection, settings(), tmp_path)
     with zipfile.ZipFile(tmp_path / "moodle_feedback.zip") as archive:
         assert archive.namelist() == ["Ada_12_assignsubmission_file_/feedback.html"]
         assert archive.read(archive.namelist()[0]) == (tmp_path / "students" / file_name("Ada_12")).read_bytes()
     write_pages(book({"bo": {}}), settings(), tmp_path / "other")
     assert not (tmp_path / "other" / "moodle_feedback.zip").exists()
+
+
+def test_feedback_of_an_older_run_goes_when_it_no_longer_holds(tmp_path):
+    """Last year's feedback, handed to this year's students."""
+    write_pages(book({"Ada_12": from_moodle("Ada_12")}), settings(), tmp_path)
+    assert (tmp_path / "moodle_feedback.zip").exists()
+    write_pages(book({"bo": {"reweight": "fail"}}), settings(), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["index.html", "students"]
+
+
+def test_canvas_gets_feedback_of_the_same_kind_under_the_name_of_the_students_own_file(tmp_path):
+    """Canvas knows a file by its numbers and gives the feedback its name: a page in HTML would be no notebook."""
+    def handed_in(path, **answers):
+        return {"notebooks": [{"path": path, "modified": None, "cells": ["def reweight(x):\n    return x"]}], **answers}
+
+    wrong = {"verdict": "fail", "reason": "*It* is <b>x</b>\nand\n# `y`"}
+    people = {"loveada_4711": handed_in("loveada_4711_99001_02.ipynb", reweight=wrong),
+              "bebo_4712_99002_hw": handed_in("bebo_LATE_4712_99002_hw.zip/02.ipynb", reweight="pass"),
+              "cecy_4713_99003_a": handed_in("cecy_4713_99003_a.py"), "di": handed_in("di.ipynb")}
+    (tmp_path / "m.csv").write_text("student,item,points,comment\nloveada_4711,why,2,*Well* said\n")
+    write_pages(book(people, ["reweight"]), settings(), tmp_path, tmp_path / "m.csv")
+    assert not (tmp_path / "moodle_feedback.zip").exists()
+    with zipfile.ZipFile(tmp_path / "canvas_feedback.zip") as archive:
+        assert set(archive.namelist()) == {"loveada_4711_99001_02.ipynb", "bebo_LATE_4712_99002_hw.zip"}
+        notebook = nbformat.reads(archive.read("loveada_4711_99001_02.ipynb").decode(), 4)
+        with zipfile.ZipFile(io.BytesIO(archive.read("bebo_LATE_4712_99002_hw.zip"))) as inner:
+            assert inner.read("feedback.html") == (
+                tmp_path / "students" / file_name("bebo_4712_99002_hw")).read_bytes()
+    nbformat.validate(notebook)
+    first, second, third = (cell.source for cell in notebook.cells)
+    assert first.startswith("# Feedback: loveada\\_4711") and "2 of 3 points" in first
+    assert third == "## why: 2 / 2\n\n\\*Well\\* said"
+    assert second == ("## `reweight`: not right yet · 0 / 1\n\n"
+                      "\\*It\\* is &lt;b&gt;x&lt;/b&gt; and \\# \\`y\\`")
+
+
+def test_names_that_only_look_like_those_of_canvas_are_no_download_of_its(tmp_path):
+    """A zip of feedback for a platform that nobody uses."""
+    people = {who: {"notebooks": [{"path": f"lesson_04_2026_{who}.ipynb", "modified": None, "cells": ["x"]}]}
+              for who in ("ada", "bo")}
+    write_pages(book(people), settings(), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["index.html", "students"]
+
+
+def test_a_page_is_named_after_its_student_where_the_roster_knows_the_name(tmp_path):
+    """Five hundred files to be sent, each named after a number of the platform's."""
+    (tmp_path / "roster.csv").write_text("id,first_name,last_name,canvas_id\nab12,Zoë,de la Öss,4711\nx,../../,..,\n",
+                                         encoding="utf-8")
+    (tmp_path / "s.toml").write_text("students.file = 'roster.csv'\n")
+    _, students = written(tmp_path / "out", book({"osszoe_4711": {}, "x": {}}), settings=settings(tmp_path / "s.toml"))
+    assert sorted(re.sub("-[0-9a-f]{12}[.]html", "", name) for name in students) == ["de-la-oss-zoe-ab12", "x"]
+
+
+def test_links_lead_to_pages_in_the_folder_and_pages_of_students_lead_nowhere_else(tmp_path):
+    """A folder that is sent, and links that only work where it was made."""
+    people = {"Ada_12": {"reweight": {"verdict": "pass", "flags": "x"}}, "日本": {"reweight": "crash"}}
+    index, students = written(tmp_path, book(people), similar=[("reweight", "Ada_12", "日本", 1.0)])
+    links = {a["href"] for a in index.all("a") if not a["href"].startswith("#")}
+    assert links == {f"students/{name}" for name in students} and all((tmp_path / link).is_file() for link in links)
+    assert all(a["href"].startswith("#") for tree in students.values() for a in tree.all("a"))
+
+
+def test_flags_of_right_answers_stand_apart_from_those_that_change_nothing(tmp_path):
+    """The one flag that matters, among forty of answers that got no points anyway."""
+    wrong = {"reweight": {"verdict": "fail", "flags": "idle"}, "causal_mask": {"verdict": "crash", "flags": "z"}}
+    people = {"ada": {"reweight": {"verdict": "pass", "flags": "telling"}}, "bo": wrong}
+    index, _ = written(tmp_path, book(people))
+    said = index.text()
+    assert said.index("Flags of right answers (1)") < said.index("telling") < said.index(
+        "Flags of other answers (2)") < said.index("idle")
+
+
+def test_a_page_says_once_which_cells_failed_beside_right_answers(tmp_path):
+    """A cell that failed, of which its author never hears; or the same sentence under each of ten answers."""
+    card = [["", "✓ right"], ["A cell failed", "Code cell 3 raised NameError: x."]]
+    tree = page_of(tmp_path, "ada", said={"reweight": {"verdict": "pass", "card": card},
+                                          "causal_mask": {"verdict": "pass", "card": card}})
+    assert tree.text().count("Code cell 3 raised NameError: x.") == 1 and "Cells that failed" in tree.text("h2")
+    assert "Cells that failed" not in page_of(tmp_path / "b", "bo", said={"reweight": "pass"}).text()
 
 
 def test_pages_of_students_who_are_gone_go_and_nothing_else_does(tmp_path):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.staff.grade import tables
+from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.policy import overrides
 from course_lib.staff.grade.tables import (
     PolicyError,
@@ -15,7 +16,6 @@ from course_lib.staff.grade.tables import (
     difference,
     rows,
     settings,
-    write_grades,
     write_results,
 )
 from tests.book_of_grades import SCOPE, book
@@ -51,7 +51,8 @@ def grades(folder, connection, chosen=None, manual=None):
     if manual is not None:
         path = folder / "manual.csv"
         path.write_text(manual, encoding="utf-8")
-    write_grades(connection, chosen or settings(), folder / "grades.csv", path)
+    chosen = chosen or settings()
+    write_grades(*grades_of(connection, chosen, path), chosen, folder / "grades.csv")
     return [read(folder / name) for name in ("grades.csv", "canvas.csv", "moodle.csv")]
 
 
@@ -265,8 +266,9 @@ def test_who_is_only_on_the_roster_gets_zero_points_and_no_line_in_the_results(t
     chosen = toml(tmp_path, "[students]\nfile = 'roster.csv'\n")
     connection = book({"ada": {"reweight": "pass"}, "Jos\u00e9": {"reweight": "pass"}}, ["reweight"])
     plain, canvas, moodle = grades(tmp_path, connection, chosen)
-    assert plain == [["student", "name", "email", "reweight", "total"], ["Jos\u00e9", "José", "j@x", "1", "1"],
-                     ["ada", "", "", "1", "1"], ["zoe", "Zoë", "z@x", "0", "0"]]
+    assert plain == [["student", "id", "name", "email", "reweight", "total"],
+                     ["Jos\u00e9", "Jose\u0301", "José", "j@x", "1", "1"], ["ada", "ada", "", "", "1", "1"],
+                     ["zoe", "zoe", "Zoë", "z@x", "0", "0"]]
     assert moodle[3] == ["zoe", "z@x", "0", "0"] and canvas[4] == ["Zoë", "", "zoe", "zoe", "", "0"]
     assert {row.student for row in rows(connection, chosen)} == {"ada", "Jos\u00e9"}
 

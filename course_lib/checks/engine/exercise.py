@@ -125,9 +125,10 @@ def _after_earlier_ones(exercise, of_sizes, ways, generator, gradients):
 
 
 def _large_sizes(exercise, generator):
-    """Sizes up to seventy and how much larger they are, the best first, where the constructor leaves them free: no table holds all results.
+    """Sizes up to seventy with their factors, the best first, where the constructor leaves them free.
 
-    One odd factor for all keeps what they have to do with each other; where that is too much, one of them grows alone.
+    No table holds all results. One odd factor for all keeps what they have to do with each other; where that is too
+    much, one of them grows alone.
     """
     size = next(s for s in exercise.sizes if not any(isinstance(part, tuple) for part in s))
     if any(map(callable, exercise.make(torch.Generator(), *size))):
@@ -135,12 +136,15 @@ def _large_sizes(exercise, generator):
     free = [i for i in exercise.grows or range(len(size)) if type(part := size[i]) is int and part > 1 and (
         exercise.build is None or exercise.build(*size[:i], 3 * part, *size[i + 1:]) == exercise.build(*size))]
     for growing in (free, *([i] for i in _shuffled(free, generator))):
-        largest = max(size[i] for i in growing)
-        for factor in _shuffled([f for f in range(1, 70, 2) if 30 <= f * largest <= 70], generator):
+        largest, sizes = max(size[i] for i in growing), {}
+        for factor in (f for f in range(1, 70, 2) if 30 <= f * largest <= 70):
             large = tuple(part * factor if i in growing else part for i, part in enumerate(size))
             args = exercise.make(torch.Generator(), *large)
-            if sum(a.numel() for a in args if isinstance(a, torch.Tensor)) < LARGE:
-                yield large, factor
+            if sum(a.numel() for a in args if isinstance(a, torch.Tensor)) >= LARGE:
+                break
+            sizes[factor] = large
+        for factor in _shuffled(list(sizes), generator):
+            yield sizes[factor], factor
 
 
 def _of_usual_lengths(call, factor):

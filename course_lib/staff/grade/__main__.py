@@ -24,12 +24,16 @@ if not hasattr(os, "fork"):
     sys.exit("grade: it needs Linux or macOS; on Windows run it in WSL 2.")
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade import book, confine
+from course_lib.staff.grade import book, confine, gradebook
+from course_lib.staff.grade.feedback import CANVAS_ZIP, MOODLE_ZIP
+from course_lib.staff.grade.grades import grades_of, write_grades
+from course_lib.staff.grade.gradescope import write_results_json
 from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.pages import write_pages
-from course_lib.staff.grade.policy import overrides
+from course_lib.staff.grade.policy import by_id, everybody, notes, overrides
+from course_lib.staff.grade.predicted import write_predictions
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
 from course_lib.staff.grade.similar import similar
 from course_lib.staff.grade.tables import (
@@ -38,11 +42,12 @@ from course_lib.staff.grade.tables import (
     in_scope,
     rows,
     settings,
-    write_grades,
     write_results,
 )
 
 REFUSED, STOPPED = 3, 130
+BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv",
+          f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
 OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
 
 
@@ -74,7 +79,7 @@ def main(arguments=None):
 
 def _in_the_report(options):
     """Work in the report's folder: what lies where the command was given may be a student's."""
-    for name in ("report", "settings", "manual"):
+    for name in ("report", "settings", "manual", "gradescope"):
         if path := getattr(options, name):
             setattr(options, name, path.resolve())
     if options.submissions not in ("regrade", "report"):
@@ -177,7 +182,8 @@ def _regrade(options, policy, level, stamp):
         shutil.rmtree(aside, ignore_errors=True)
         with closing(book.opened(aside)) as new:
             book.settle(new, **(known | {"isolation": stamp}))
-            students = set(options.student) or {s for s, in old.execute("SELECT student FROM submission")}
+            ids = by_id(everybody(old, policy))
+            students = {ids.get(s, s) for s in options.student} or set(book.all_but(old, ()))
             if unknown := sorted(s for s in students if book.finished(old, s) is None):
                 near = get_close_matches(unknown[0], book.all_but(old, ()), n=1)
                 raise UsageError(f"{unknown[0]} is not in the report." + (f" Did you mean {near[0]}?" if near else ""))
@@ -210,11 +216,20 @@ def _write_all(connection, options, policy, chosen):
     """All tables and pages, out of the book."""
     _settle_scope(connection, chosen)
     write_results(connection, policy, options.report / "results.csv")
-    write_grades(connection, policy, options.report / "grades.csv", options.manual)
+    write_predictions(connection, options.report / "predictions.csv")
+    if options.gradescope:
+        write_results_json(rows(connection, policy), options.gradescope)
+    everyone, worth = grades_of(connection, policy, options.manual)
+    write_grades(everyone, worth, policy, options.report / "grades.csv")
+    said = [*gradebook.fill(everyone, worth, policy, options.report), *notes(connection, policy)]
+    left = book.no_longer_given(connection, settings=options.settings, manual=options.manual)
+    said += [f"The run before was given --{name} {path}, and this one was not: all that is written goes without it."
+             for name, path in left.items()]
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
     write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
-    print(f"Written: {options.report / 'results.csv'}, grades.csv, canvas.csv, moodle.csv, and the pages, which begin "
-          f"with {options.report / 'pages' / 'index.html'}.")
+    beside = [name for name in BESIDE if (options.report / name).exists()]
+    print(f"Written: {options.report / 'results.csv'}, {', '.join(beside)}, and the pages, which begin with "
+          f"{options.report / 'pages' / 'index.html'}.", *said, sep="\n")
 
 
 def _settle_scope(connection, chosen):
@@ -257,6 +272,7 @@ def _options(arguments):
     parser.add_argument("--seed", type=int, help="of the inputs; by default it is drawn, and written into the report")
     parser.add_argument("--settings", metavar="TOML", type=Path, help="points, deadlines, late days, roster")
     parser.add_argument("--manual", metavar="CSV", type=Path, help="scores given by hand: student,item,points")
+    parser.add_argument("--gradescope", metavar="JSON", type=Path, help="in Gradescope's autograder: results.json")
     parser.add_argument("--isolation", choices=["A", "B", "M"], help="this level and no other; by default the best")
     parser.add_argument("--unsandboxed", action="store_true", help="go on where students' code cannot be confined")
     parser.add_argument("--lanes", type=_positive, default=cores(), help="judges side by side; by default one per core")

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
+from course_lib.staff.grade.predicted import guesses
 from course_lib.staff.grade.reading import Notebook, Submission
 
 NAME = "grades.sqlite"
@@ -14,6 +15,8 @@ CREATE TABLE IF NOT EXISTS submission(student TEXT PRIMARY KEY, digest TEXT, not
     seconds REAL);
 CREATE TABLE IF NOT EXISTS verdict(student TEXT, exercise TEXT, lesson TEXT, verdict TEXT, mistake TEXT, reason TEXT,
     flags TEXT, isolation TEXT, seconds REAL, code TEXT, card TEXT, PRIMARY KEY(student, exercise));
+CREATE TABLE IF NOT EXISTS prediction(student TEXT, question TEXT, guess TEXT, right INTEGER,
+    PRIMARY KEY(student, question));
 """
 INSERT = "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -85,6 +88,20 @@ def settle(connection, forget="", **wanted):
     return known
 
 
+def no_longer_given(connection, **options):
+    """Write down the files that a run was given, and return those that the run before it had and this one has not.
+
+    options: path, or None
+    returns: {option: path as text}
+    """
+    before = json.loads(dict(connection.execute("SELECT key, value FROM run")).get("given", "{}"))
+    given = {option: str(path) for option, path in options.items() if path}
+    if given != before:
+        with connection:
+            connection.execute("INSERT OR REPLACE INTO run VALUES ('given', ?)", (json.dumps(given),))
+    return {option: path for option, path in before.items() if option not in given}
+
+
 def set_scope(connection, exercises):
     """Write down which exercises everybody has a row for, as a list of names in the course's order."""
     with connection:
@@ -120,8 +137,11 @@ def write(connection, submission, marks, seconds):
     with connection:
         connection.execute("INSERT OR REPLACE INTO submission VALUES (?, ?, ?, ?, ?)",
                            (submission.student, submission.digest, notebooks, json.dumps(submission.problems), seconds))
-        connection.execute("DELETE FROM verdict WHERE student = ?", (submission.student,))
+        for table in ("verdict", "prediction"):
+            connection.execute(f"DELETE FROM {table} WHERE student = ?", (submission.student,))
         connection.executemany(INSERT, [_as_row(submission, mark) for mark in marks])
+        connection.executemany("INSERT INTO prediction VALUES (?, ?, ?, ?)", [
+            (submission.student, question, *said) for question, said in guesses(submission.predictions).items()])
 
 
 def _as_row(submission, m):
@@ -151,5 +171,5 @@ def all_but(connection, students):
 def forget(connection, students):
     """Drop these students."""
     with connection:
-        for table in ("submission", "verdict"):
+        for table in ("submission", "verdict", "prediction"):
             connection.executemany(f"DELETE FROM {table} WHERE student = ?", [(s,) for s in students])

@@ -26,7 +26,8 @@ class Cohort:
         self._verdicts = defaultdict(Counter)  # exercise: verdict: how many
         self._mistakes = defaultdict(lambda: defaultdict(list))  # exercise: mistake: students
         self._pages = set()  # of students
-        self._lines, self._flags, self._stopped, self._problems = [], [], [], []
+        self._flags = {True: [], False: []}  # of right answers, and of others
+        self._lines, self._stopped, self._problems = [], [], []
 
     def add(self, student, rows, points_by_hand):
         """Count in what one student handed in; returns the sentences about what could not be read."""
@@ -36,7 +37,7 @@ class Cohort:
             if row.verdict == "fail":
                 self._mistakes[row.exercise][row.mistake].append(student)
             if row.flags:
-                self._flags.append((student, row.exercise, row.flags))
+                self._flags[row.verdict == "pass"].append((student, row.exercise, row.flags))
             if row.verdict in ("timeout", "crash"):
                 self._stopped.append((student, row.exercise, f"{MARKS[row.verdict][1]}. {row.reason}"))
         self._lines.append((student, [row.verdict for row in rows], points_by_hand + sum(r.points for r in rows)))
@@ -93,7 +94,7 @@ class Cohort:
         return together([*[tag("ul", *lines[:FIRST])] * bool(lines), *[rest] * (len(lines) > FIRST)])
 
     def _who(self, students):
-        names = [part for student in students[:MOST_NAMES] for part in (name_of(student, 40), ", ")][:-1]
+        names = [part for student in students[:MOST_NAMES] for part in (name_of(self._called(student)), ", ")][:-1]
         more = f" and {len(students) - MOST_NAMES} more" if len(students) > MOST_NAMES else ""
         return tag("details", tag("summary", f"{len(students)} student{'s' * (len(students) > 1)}"),
                    tag("p", *names, more))
@@ -101,8 +102,10 @@ class Cohort:
     def _to_look_at(self):
         absent = [student for student in self._students if student not in self._pages]
         unlisted = [s for s, about in self._students.items() if self._roster and about is None]
-        yield from self._list("Flags", "What may be somebody else's work, by a built-in or the course's own code; "
-                              "a flag costs no points", ["Student", "Exercise", "Flag"], self._flags)
+        what = "What may be somebody else's work, by a built-in or the course's own code; a flag costs no points"
+        yield from self._list("Flags of right answers", what, ["Student", "Exercise", "Flag"], self._flags[True])
+        yield from self._list("Flags of other answers", "The same where the answer got no pass anyway",
+                              ["Student", "Exercise", "Flag"], self._flags[False])
         yield from self._list("Near-identical answers", "Answers of two students that are almost the same",
                               ["Student", "Exercise", "The same as"],
                               [(a, exercise, Html(f"{self._link(b)}, {100 * share:.0f} %"))
@@ -115,7 +118,7 @@ class Cohort:
                               [(student,) for student in absent])
         yield from self._list("Not on the roster", "Handed something in, and counted like everybody", ["Student"],
                               [(student,) for student in unlisted])
-        if not any((self._flags, self._similar, self._stopped, self._problems, absent, unlisted)):
+        if not any((*self._flags.values(), self._similar, self._stopped, self._problems, absent, unlisted)):
             yield tag("p", "Nothing.")
 
     def _list(self, heading, caption, names, lines):
@@ -134,8 +137,13 @@ class Cohort:
     def _link(self, student):
         """A student's name, with the page where there is one."""
         if student not in self._pages:
-            return name_of(student)
-        return tag("a", name_of(student), href=f"students/{self._file_name(student)}")
+            return name_of(self._called(student))
+        return tag("a", name_of(self._called(student)), href=f"students/{self._file_name(student)}")
+
+    def _called(self, student):
+        """The name and id of the roster, else what was handed in under."""
+        about = self._students.get(student)
+        return f"{about['name']} ({about['id']})" if about and about["name"] else student
 
     def _table(self):
         yield tag("p", "; ".join(f"{mark} {words}" for mark, words in MARKS.values()) + ".", class_="soft")

@@ -35,6 +35,7 @@ class Channel:
 
     def __init__(self, sock):
         self.sock, self._out, self._in = sock, [], bytearray()
+        self.frame = b""  # the last one that came: the length of its header, and the bytes of both
 
     def send(self, say, **fields):
         """Send a frame: what it says, and fields of None, bool, int, float, str, tensors, lists, tuples and dicts.
@@ -63,7 +64,9 @@ class Channel:
         mark, header_length, body_length = LENGTHS.unpack(self._exactly(LENGTHS.size, deadline))
         if mark != MARK or header_length > HEADER_LIMIT or body_length > BODY_LIMIT:
             raise FrameError("the lengths of a frame are out of bounds")
-        return unpacked(self._exactly(header_length, deadline), self._exactly(body_length, deadline))
+        header, body = self._exactly(header_length, deadline), self._exactly(body_length, deadline)
+        self.frame = b"%d %b%b" % (header_length, header, body)
+        return unpacked(header, body)
 
     def _exactly(self, n, deadline):
         """The next n bytes."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import hashlib
 import inspect
 import itertools
 import json
@@ -18,7 +19,7 @@ import torch
 
 import course_lib
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine.asking import LETTERS, Reply
+from course_lib.checks.engine.asking import LETTERS, Call, Reply
 from course_lib.staff.answers import as_written, stub
 from course_lib.staff.grade import confine, frames
 
@@ -29,6 +30,7 @@ START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
 FUNCTION_CALLS = 10_000  # of the judge's functions, while an answer is asked once
 LENT = 1 << 25  # numbers in the arguments of a judge's functions that are kept until an answer is done
+PLAIN = Call(())  # of all other Calls, only what is unusual is sent
 FORGED = "it wrote into the channel that its answers go through"
 
 
@@ -46,7 +48,7 @@ class LaneError(RuntimeError):
 
 def write_root(root):
     """The files a worker sees: itself, and the course without answers, checks and staff."""
-    for name in ("worker.py", "frames.py", "memory_files.py"):
+    for name in ("worker.py", "frames.py", "large_pages.py", "memory_files.py"):
         shutil.copy(HERE / name, root / name)
     shutil.copytree(HERE / "confine", root / "confine", ignore=shutil.ignore_patterns("__pycache__"))
     unseen = shutil.ignore_patterns("staff", "checks", "predictions", "__pycache__")
@@ -155,6 +157,7 @@ class Child:
     def __init__(self, lane, sock, number):
         self.lane, self.sock, self.number = lane, sock, number
         self.channel = frames.Channel(sock)
+        self.said = b""  # a digest of all that it said when it was last asked
 
     def __enter__(self):
         return self
@@ -204,9 +207,10 @@ class Child:
         goes into the set `watch`.
         """
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
-        replies = []
+        replies, said = [], hashlib.sha256()
 
         def hear(fields):
+            said.update(self.channel.frame)
             if isinstance(used := fields.pop("used", None), list):
                 watch.update(u for u in used if isinstance(u, str))
             _set_modes(functions, fields.pop("modes", None))
@@ -218,6 +222,7 @@ class Child:
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
         if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in frames.ENDS):
             raise Lost("crash", FORGED)
+        self.said = said.digest()
         return replies
 
     def _exchange(self, frame, each, deadline, functions=(), hear=None):
@@ -262,9 +267,8 @@ def _as_fields(call):
     args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None),
                   "weights": _weights(a) if isinstance(a, torch.nn.Module) else None}
                  if _is_function(a) else a for a in call.args)
-    return {"args": args} | {k: getattr(call, k) for k in (
-        "gradients", "strided", "on_gpu", "twice", "before", "earlier", "must_raise", "build", "weights", "layout",
-        "train", "seed")}
+    circumstances = {k: v for k, v in vars(call).items() if k not in ("args", "special") and v != getattr(PLAIN, k)}
+    return {"args": args} | circumstances
 
 
 def _how_it_ended(status):
@@ -366,7 +370,7 @@ def _looked_at(fields, call):
         return Reply(error=(name, message), parameters=_names(fields.get("parameters", ())),
                      printed=_words(fields.get("printed", ""), LETTERS, True),
                      where=_words(fields.get("where", ""), 300))
-    outputs, form = fields["outputs"], _words(fields["form"], 200)
+    outputs, form = fields["outputs"], _words(fields.get("form", ""), 200)
     if not isinstance(outputs, tuple) or not all(isinstance(t, torch.Tensor) for t in outputs):
         raise ValueError
     if form == "True or False" and [(t.dtype, t.shape) for t in outputs] != [(torch.bool, torch.Size([]))]:
@@ -377,8 +381,8 @@ def _looked_at(fields, call):
         raise ValueError
     after = [was if a is None else _with_weights(was, a) if isinstance(was, torch.nn.Module) else a
              for a, was in pairs]  # a tensor that has not changed does not come back
-    return Reply(outputs, form, tuple(after), _gradients(fields["gradients"], call), _names(fields["parameters"]), None,
-                 _words(fields["printed"], LETTERS, True), "")
+    return Reply(outputs, form, tuple(after), _gradients(fields.get("gradients"), call),
+                 _names(fields.get("parameters", ())), None, _words(fields.get("printed", ""), LETTERS, True), "")
 
 
 def _gradients(found, call):

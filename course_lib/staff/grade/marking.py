@@ -11,6 +11,7 @@ from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff.grade.book import Mark
+from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
 from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
@@ -19,6 +20,7 @@ PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
 PLACE = re.compile(r" \(<[^>]*>, line \d+\)$")  # where it says so, Python says it in its own words
 STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
+KNOWN = 10_000  # verdicts that are kept for other students who say the same
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 ABOVE = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
 NORMS = {"layer_norm", "native_layer_norm", "group_norm", "batch_norm", "instance_norm"}
@@ -46,6 +48,7 @@ class Marker:
     seed: int
     stamp: str  # the isolation, as it stands in every row
     limits: Limits = field(default_factory=Limits)
+    known: dict = field(default_factory=dict, repr=False)  # Verdicts, by exercise, seed and what an answer says
 
     def mark(self, submission):
         """The Marks of a submission, for each exercise in scope that it has an answer, an attempt or a stub of."""
@@ -271,21 +274,44 @@ class _Student:
             what = kind if kind in ("class", "function") else f"value ({kind})"
             says = f"{exercise.name} is to be a {wanted}, and this is a {what}."
             return replace(blank, verdict="fail", reason=says, card=_card(exercise, says))
-        candidate = where, exercise.name
-
-        def ask(_, *calls):
-            return self.child.ask(where, exercise.name, calls, self.marker.limits.call, self.deadline, used)
-
-        verdict = _judged(exercise, candidate, self.marker.seed, ask)
+        verdict = self.verdict(exercise, where, self.marker.seed, used)
         if verdict.status == "right":
-            return replace(blank, verdict="pass", card=tuple(card_rows(verdict)[:-1]))
+            beside = what_failed(self.failed, self.skipped)
+            return replace(blank, verdict="pass", card=(*card_rows(verdict)[:-1], *beside))
         if verdict.status == "unanswered":
             return replace(blank, reason="It is not answered: it raises NotImplementedError.",
                            card=tuple(card_rows(verdict)[:-1]))
-        return self.explained(blank, exercise, verdict, candidate, ask)
+        return self.explained(blank, exercise, verdict, lambda: self.verdict(exercise, where, PUBLIC_SEED, used))
 
-    def explained(self, blank, exercise, verdict, candidate, ask):
-        """A wrong answer in the words its author saw: no input of the grading seed is told."""
+    def verdict(self, exercise, where, seed, used):
+        """The engine's verdict; what it will ask anyway is asked at once, where no function of the judge's is lent.
+
+        A verdict follows from what an answer says and from nothing else, and many of a class say the same.
+        """
+        def ask(_, *calls):
+            return self.child.ask(where, exercise.name, calls, self.marker.limits.call, self.deadline, used)
+
+        def reply(_, call):
+            if id(call) in said:
+                return said[id(call)]
+            more.append(call)
+            return ask(None, call)[0]
+
+        calls, more = questions(exercise, seed), []
+        if any(callable(a) for call in calls for a in call.args):
+            return judge(exercise, None, seed, lambda _, call: ask(None, call)[0])
+        said = dict(zip(map(id, calls), ask(None, *calls), strict=False))
+        key, known = (exercise.name, seed, self.child.said), self.marker.known
+        verdict = known.get(key) or judge(exercise, None, seed, reply)
+        if not more and len(known) < KNOWN:
+            known[key] = verdict
+        return verdict
+
+    def explained(self, blank, exercise, verdict, public):
+        """A wrong answer in the words its author saw: no input of the grading seed is told.
+
+        public: gives the verdict for the inputs of `check`
+        """
         timeout = verdict.failure.kind == "time"
         raised = verdict.failure.kind == "error" and not verdict.mistake
         kind = "timeout" if timeout else "error" if raised else "fail"
@@ -294,20 +320,12 @@ class _Student:
             return replace(blank, reason=verdict.failure.says, card=_card(exercise, verdict.failure.says))
         examples = verdict.calls[: len(exercise.examples)]  # the same for every seed
         shows_nothing_hidden = verdict.mistakes and verdict.failure.call in examples
-        public = verdict if shows_nothing_hidden else _judged(exercise, candidate, PUBLIC_SEED, ask)
+        public = verdict if shows_nothing_hidden else public()
         if public.status != "wrong":
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says), flags="right for the public inputs only")
         said = [m.says for m in public.named] or list(public.seen) or [public.failure.says + self.missing_libraries()]
         return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
-
-
-def _judged(exercise, candidate, seed, ask):
-    """The engine's verdict; what it will ask anyway is asked at once, where no function of the judge's is lent."""
-    calls = questions(exercise, seed)
-    together = not any(callable(a) for call in calls for a in call.args)
-    known = dict(zip(map(id, calls), ask(candidate, *calls), strict=False)) if together else {}
-    return judge(exercise, candidate, seed, lambda _, call: known.get(id(call)) or ask(candidate, call)[0])
 
 
 def _why_a_cell_failed(kind, message, where):

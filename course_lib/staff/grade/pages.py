@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import unicodedata
-import zipfile
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +11,8 @@ from pathlib import Path
 from course_lib.checks import EXERCISES
 from course_lib.checks.notebook.hinting import hints
 from course_lib.staff.grade.cohort import Cohort
+from course_lib.staff.grade.failed_cells import FAILED
+from course_lib.staff.grade.feedback import write_feedback
 from course_lib.staff.grade.markup import (
     Html,
     code,
@@ -24,10 +25,11 @@ from course_lib.staff.grade.markup import (
     verdict_in_words,
     with_code,
 )
-from course_lib.staff.grade.policy import NUMBERED, PolicyError, everybody, manual_scores
+from course_lib.staff.grade.policy import PolicyError, everybody, manual_scores
 from course_lib.staff.grade.tables import number, rows, whole_file
 
 OURS = re.compile(r"[a-z0-9-]*-[0-9a-f]{12}\.html|\.[a-z0-9-]*-[0-9a-f]{12}\.html\.\d+")  # the second: left unfinished
+MOST_CELLS = 20  # that failed, on a page
 TRIED = ("fail", "error", "timeout", "crash")
 
 
@@ -45,38 +47,33 @@ def write_pages(connection, settings, folder, manual=None, similar=()):
     if inside.is_symlink():
         raise PolicyError(f"{inside} is a link to somewhere else: remove it, so that pages are written only in "
                           f"{folder}.")
-    cohort, written = Cohort(connection, students, settings, similar, file_name), set()
+    cohort = Cohort(connection, students, settings, similar, lambda student: file_name(student, students[student]))
+    pages, judged = {}, {}
     for student, group in groupby(rows(connection, settings), lambda row: row.student):
         of_student, given = list(group), scores.get(student, {})
         problems = cohort.add(student, of_student, sum(points for points, _ in given.values()))
         by_hand = {item: (*given.get(item, (None, "")), most) for item, most in worth.items()}
         name, answers = (students[student] or {}).get("name"), _answers(connection, student)
-        _write(inside / file_name(student), _student_page(student, name, of_student, by_hand, answers, problems))
-        written.add(file_name(student))
+        pages[student] = inside / file_name(student, students[student])
+        _write(pages[student], _student_page(student, name, of_student, by_hand, answers, problems))
+        judged[student] = of_student, by_hand
     _write(folder / "index.html", cohort.page())
-    _feedback_for_moodle(folder, students)
+    write_feedback(connection, folder, pages, judged)
+    written = {page.name for page in pages.values()}
     for old in inside.iterdir() if inside.is_dir() else ():
         if OURS.fullmatch(old.name) and old.name not in written and not old.is_dir():
             old.unlink()
 
 
-def _feedback_for_moodle(folder, students):
-    """The students' pages as Moodle takes feedback back: in folders that are named as those of its download."""
-    pages = {student: folder / "students" / file_name(student) for student in students if NUMBERED.search(student)}
-    pages = {student: page for student, page in pages.items() if page.exists() and "/" not in student}
-    if not pages:
-        return
-    with whole_file(folder / "moodle_feedback.zip", binary=True) as file, zipfile.ZipFile(file, "w") as archive:
-        for student, page in pages.items():
-            info = zipfile.ZipInfo(f"{student}_assignsubmission_file_/feedback.html")  # of 1980: the same for the same
-            archive.writestr(info, page.read_bytes(), zipfile.ZIP_DEFLATED)
+def file_name(student, about=None):
+    """A file name for a student's page: safe everywhere, and its own for every student whoever else there is.
 
-
-def file_name(student):
-    """A file name for a student's page: safe everywhere, and its own for every student whoever else there is."""
-    plain = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode().lower()
+    about: what the roster says, or None; with it the name begins with the last name and the first, and the id
+    """
+    who = [about["last_name"], about["first_name"] or about["name"], about["id"]] if about else [student]
+    plain = unicodedata.normalize("NFKD", " ".join(who)).encode("ascii", "ignore").decode().lower()
     digest = hashlib.sha256(student.encode("utf-8", "backslashreplace")).hexdigest()[:12]
-    return f"{re.sub(r'[^a-z0-9]+', '-', plain).strip('-')[:40] or 'student'}-{digest}.html"
+    return f"{re.sub(r'[^a-z0-9]+', '-', plain).strip('-')[:47].strip('-') or 'student'}-{digest}.html"
 
 
 def _write(path, text):
@@ -101,6 +98,7 @@ def _student_page(student, name, rows, by_hand, answers, problems):
             *_problems(problems), tag("h2", "At a glance"), _glance(rows, answers)]
     if by_hand:
         body += [tag("h2", "Scored by hand"), _by_hand(by_hand)]
+    body += _failed_cells(answers)
     for lesson, of_lesson in groupby((row for row in rows if row.exercise in answers), lambda row: row.lesson):
         body += [tag("h2", f"Lesson {lesson}"), *(_exercise(row, *answers[row.exercise]) for row in of_lesson)]
     return page(f"{name or student}: exercises", *(together([part, Html("\n")]) for part in body))
@@ -111,6 +109,17 @@ def _problems(problems):
         return []
     lines = tag("ul", *(tag("li", shown(problem, 1000)) for problem in problems))
     return [tag("h2", "What could not be read"), tag("div", lines, class_="notice")]
+
+
+def _failed_cells(answers):
+    """What failed beside the right answers; each cell once."""
+    sentences = dict.fromkeys(says for _, card in answers.values() for label, says in card if label == FAILED)
+    if not sentences:
+        return []
+    lines = tag("ul", *(tag("li", shown(says, 1000)) for says in list(sentences)[:MOST_CELLS]),
+                *[tag("li", f"And {len(sentences) - MOST_CELLS} more.")] * (len(sentences) > MOST_CELLS))
+    return [tag("h2", "Cells that failed"), tag("p", "The right answers below are right all the same.", class_="soft"),
+            tag("div", lines, class_="notice")]
 
 
 def _glance(rows, answers):
@@ -142,7 +151,7 @@ def _exercise(row, source, card):
 
 def _card(row, card):
     """The card as the learner saw it; where there is none, the verdict and its reason."""
-    lines = [(str(label), str(text)) for label, text in card if label]
+    lines = [(str(label), str(text)) for label, text in card if label and label != FAILED]
     headline = next((str(text) for label, text in card if not label), None)
     if row.verdict not in ("pass", "fail") or headline is None:
         headline, lines = verdict_in_words(row.verdict), lines or [("Why", row.reason)] * bool(row.reason)

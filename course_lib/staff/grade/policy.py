@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from io import StringIO
@@ -15,8 +15,10 @@ from pathlib import Path
 from course_lib.checks import EXERCISES
 
 EXAMPLE = "2026-03-01T23:59:00Z"
-ON_THE_ROSTER = ("id", "name", "email", "section", "canvas_id", "sis_id")
+IDS = ("email", "canvas_id", "sis_id", "username", "org_id", "github")  # each of them is one student's
+ON_THE_ROSTER = ("id", "name", "first_name", "last_name", "section", *IDS)
 NUMBERED = re.compile(r"_[0-9]+$")
+CANVAS_NUMBER = re.compile(r"_([0-9]{2,})(?:_[0-9]{3,}_.*)?$", re.DOTALL)
 
 
 class PolicyError(Exception):
@@ -38,6 +40,8 @@ class Settings:
     extensions: dict = field(default_factory=dict)  # student: {lesson, or "all": days that the deadline is later}
     times: dict = field(default_factory=dict)  # student: {lesson, or "all": when it was handed in}; else file times
     overrides: dict = field(default_factory=dict)  # (student, exercise): (points, reason) of a person
+    gradebook: Path | None = None  # what a platform has exported, to be filled in
+    columns: dict = field(default_factory=dict)  # title in a platform's gradebook: what its column holds
 
     def max_points(self, exercise):
         """What an exercise is worth."""
@@ -88,11 +92,12 @@ def manual_scores(path, students, settings):
     """Read scores given by hand, such as those of the reflection questions.
 
     path:     a CSV with the columns student, item, points and perhaps comment, or None
-    students: everybody known
+    students: as `everybody` gives them; a line may use the name in the book or the roster's id
     returns:  {student: {item: (points, comment)}} and {item: its points, or the most that anybody got}
     raises:   PolicyError, with a sentence for each line that cannot be taken as it is
     """
     scores, worth, mistakes, known = {}, dict(settings.reflection), [], _by_normal_form(students)
+    known = by_id(students) | known
     for line, row in _csv(path, ("student", "item", "points")) if path else ():
         student, item = _find(row["student"], known), row["item"]
         wrong = _what_is_wrong(row, student, scores, settings)
@@ -133,20 +138,68 @@ def overrides(path):
 def everybody(connection, settings):
     """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
-    These are those who handed something in, and those on the roster, under the book's spelling where it has one. Moodle
-    names a submission after a student's name and a number of its own: there the name is looked up, if it is only one's.
+    These are those who handed something in, and those on the roster, under the book's spelling where it has one. A
+    submission belongs to the line with its name as id; else to the one line that a platform may have named it after.
     """
     students = dict.fromkeys(student for student, in connection.execute("SELECT student FROM submission"))
-    known = _by_normal_form(students)
-    moodle = {}
-    for student in students:
-        moodle.setdefault(_plain(NUMBERED.sub("", student)) if NUMBERED.search(student) else "", []).append(student)
-    names = Counter(_plain(about["name"]) for about in settings.roster.values())
-    for student, about in settings.roster.items():
-        name = _plain(about["name"])
-        of_that_name = moodle.get(name, ()) if name and names[name] == 1 else ()
-        students[_find(student, known) or (of_that_name[0] if len(of_that_name) == 1 else student)] = about
+    known, left, theirs = _by_normal_form(students), {}, {}
+    for own, about in settings.roster.items():
+        if student := _find(own, known):
+            students[student] = about
+        else:
+            left[own] = about
+    lines = _by_platform(settings.roster)
+    for student in [student for student, about in students.items() if about is None]:
+        own = next((lines[name] for name in _named_by_a_platform(student) if name in lines), None)
+        theirs.setdefault(own, []).append(student)
+    for own, about in left.items():
+        found = theirs.get(own, ())
+        students[found[0] if len(found) == 1 else own] = about
     return dict(sorted(students.items()))
+
+
+def under_their_names(connection, settings):
+    """The Settings with what they say of a student under the name in the book, where they use the roster's id."""
+    names = by_id(everybody(connection, settings))
+    return replace(settings, extensions={names.get(s, s): days for s, days in settings.extensions.items()},
+                   times={names.get(s, s): times for s, times in settings.times.items()},
+                   overrides={(names.get(s, s), e): said for (s, e), said in settings.overrides.items()})
+
+
+def notes(connection, settings):
+    """Sentences about what the settings say of nobody: such a student may come later, or be misspelt."""
+    strangers = sorted(set(under_their_names(connection, settings).extensions) - set(everybody(connection, settings)))
+    return [f"[extensions] names {', '.join(strangers)}: nothing was handed in under that name, and it is not on the "
+            "roster."] if strangers else []
+
+
+def by_id(students):
+    """{the roster's id: the name in the book}, of what `everybody` gives."""
+    return {about["id"]: student for student, about in students.items() if about}
+
+
+def _by_platform(roster):
+    """{a name that a platform may give: the id of the only student it can be}."""
+    names = {own: {_plain(name) for name in (
+        about["name"], *(about[key] for key in IDS), f"canvas {about['canvas_id']}", f"github {about['github']}")}
+        for own, about in roster.items()}
+    count = Counter(name for of_one in names.values() for name in of_one)
+    return {name: own for own, of_one in names.items() for name in of_one
+            if count[name] == 1 and name not in ("", "canvas ", "github ")}
+
+
+def _named_by_a_platform(student):
+    """The names that may stand behind a submission's, the surest first.
+
+    Moodle puts a number of its own behind a student's name, Canvas the student's number behind theirs, and GitHub
+    Classroom the user name behind the assignment's.
+    """
+    yield _plain(student)
+    yield _plain(NUMBERED.sub("", student))
+    if canvas := CANVAS_NUMBER.search(student):
+        yield f"canvas {canvas[1]}"
+    parts = _plain(student).split("-")
+    yield from (f"github {'-'.join(parts[i:])}" for i in range(1, len(parts)))
 
 
 def _plain(name):
@@ -273,20 +326,38 @@ def _students(table, path, complain):
     if not isinstance(name, str):
         complain("file", "give the name of a CSV with the columns id, name and email, in quotes.")
         return {}
-    roster = {}
+    roster, seen = {}, set()
     try:
         for line, row in _csv(path.parent / name, ("id",)):
-            if not row["id"] or row["id"] in roster:
-                complain("file", f"{name}, line {line}: " + (f"{row['id']} stands there twice." if row["id"]
+            about = {key: row.get(key, "") for key in ON_THE_ROSTER}
+            twice = [about[key] for key in ("id", *IDS) if about[key] and (key, about[key]) in seen]
+            if twice or not about["id"]:
+                complain("file", f"{name}, line {line}: " + (f"{twice[0]} stands there twice." if twice
                                                              else "there is no id."))
-            roster[row["id"]] = {key: row.get(key, "") for key in ON_THE_ROSTER}
+            seen |= {(key, about[key]) for key in ("id", *IDS)}
+            about["name"] = about["name"] or f"{about['first_name']} {about['last_name']}".strip()
+            roster[about["id"]] = about
     except PolicyError as error:
         complain("file", str(error))
     return {"roster": roster}
 
 
+def _gradebook(table, path, complain):
+    for key in set(table) - {"file", "columns"}:
+        complain(key, _unknown("key", key, ("file", "columns")))
+    name, columns = table.get("file", ""), table.get("columns", {})
+    if not isinstance(name, str):
+        complain("file", "give the name of the table that your platform has exported, in quotes.")
+        name = ""
+    if not isinstance(columns, dict) or not all(isinstance(part, str) for part in columns.values()):
+        complain("columns", 'write the titles of your columns with what they are to hold, such as { "Homework 2" = '
+                            '"02", "All" = "total" }.')
+        columns = {}
+    return {"gradebook": path.parent / name if name else None, "columns": columns}
+
+
 READERS = {"points": _points, "partial": _partial, "deadlines": _deadlines, "late": _late, "extensions": _extensions,
-           "students": _students, "reflection": _reflection}
+           "students": _students, "reflection": _reflection, "gradebook": _gradebook}
 
 
 def _numbers(table, complain):

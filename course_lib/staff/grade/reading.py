@@ -12,6 +12,7 @@ from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, e
 
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
+PREDICTIONS = "predictions.json"
 
 
 class ReadingError(ValueError):
@@ -35,6 +36,7 @@ class Submission:
     notebooks: tuple[Notebook, ...]
     problems: tuple[str, ...]  # one sentence for each file that could not be read
     digest: str  # sha256 over names and contents of the files that were read, and over the problems
+    predictions: tuple[bytes, ...] = ()  # what the course keeps of a learner's guesses, as it was handed in
 
 
 def submissions(path) -> Iterator[Submission]:
@@ -101,6 +103,7 @@ class _Reader:
     def __init__(self):
         self.allowance = Allowance()
         self.notebooks, self.problems, self.ignored, self.prints = [], [], [], []
+        self.predictions = []
 
     def submission(self, student, batch, tops):
         for top in tops:
@@ -111,7 +114,8 @@ class _Reader:
             self.problems[PROBLEMS:] = [f"{len(self.problems) - PROBLEMS} more files could not be read."]
         self.notebooks.sort(key=lambda notebook: reading_order(notebook.path))
         digest = hashlib.sha256(repr((sorted(self.prints), self.problems)).encode())
-        return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest())
+        return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest(),
+                          tuple(self.predictions))
 
     def all_of(self, path, entries, zips):
         """Every entry of a folder or zip; the sentence for one that breaks off is about `path`."""
@@ -139,6 +143,9 @@ class _Reader:
             raise Unreadable("is an archive of a kind that is not read: only zip is")
         else:
             self.ignored.append(name)
+            if name == PREDICTIONS:
+                self.predictions.append(read(entry, self.allowance))
+                self.prints.append((name, hashlib.sha256(self.predictions[-1]).hexdigest()))
 
     def keep(self, entry, is_script):
         path = printable(entry.path, LONGEST_PATH)

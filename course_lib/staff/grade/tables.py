@@ -1,4 +1,4 @@
-"""What an instructor gets as tables: results.csv, and the grades for a spreadsheet, Canvas and Moodle."""
+"""What was found, as rows: results.csv, what a second grading changes, and how any table is written."""
 
 import csv
 import json
@@ -14,11 +14,10 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade.policy import ON_THE_ROSTER, PolicyError, Settings, everybody, manual_scores, settings
+from course_lib.staff.grade.policy import PolicyError, Settings, settings, under_their_names
 
-__all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_grades", "write_results"]
+__all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_results"]
 LONGEST = 1000  # characters of a text in a table
-CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 NO_GRADE = "-"  # Moodle's word for it: an empty cell in a column that is new stops its import
 
 
@@ -45,6 +44,7 @@ def rows(connection, settings):
     connection: an open sqlite3.Connection to the book
     returns:    iterator, sorted by student and, within one, in the order of the course
     """
+    settings = under_their_names(connection, settings)
     run = dict(connection.execute("SELECT key, value FROM run"))
     exercises, isolation = json.loads(run.get("exercises", "[]")), run.get("isolation", "")
     found = groupby(connection.execute(
@@ -73,43 +73,6 @@ def write_results(connection, settings, path):
         write([field.name for field in fields(Row)])
         for row in rows(connection, settings):
             write(astuple(row))
-
-
-def write_grades(connection, settings, path, manual=None):
-    """Write the grades, and beside them canvas.csv and moodle.csv as those two import them.
-
-    path:   of grades.csv: a line for each student, a column for each exercise and each item scored by hand
-    manual: path of a CSV with scores given by hand, or None
-    raises: PolicyError, for what is wrong with that CSV, or where a file cannot be written
-    """
-    path, students = Path(path), everybody(connection, settings)
-    unknown = sorted({student for student, _ in settings.overrides} - set(students))
-    if unknown:
-        raise PolicyError(f"overrides.csv: {unknown[0]!r} has handed nothing in and is not on the roster; is the name "
-                          "misspelt?")
-    scores, items = manual_scores(manual, students, settings)
-    exercises = in_scope(connection)
-    worth = [settings.max_points(e) for e in exercises] + [items[i] for i in items]
-    points = {student: [0] * len(exercises) for student in students}
-    for student, of_student in groupby(rows(connection, settings), lambda row: row.student):
-        points[student] = [row.points for row in of_student]
-    with (table(path) as grades, table(path.with_name("canvas.csv")) as canvas,
-          table(path.with_name("moodle.csv")) as moodle):
-        about = ["name", "email"] if settings.roster else []
-        grades(["student", *about, *exercises, *items, "total"])
-        canvas([*CANVAS, *exercises, *items])
-        canvas(["    Points Possible", *[""] * 4, *worth])
-        moodle(["ID number", "Email address", *exercises, *items, "total"])
-        for student, known in students.items():
-            known = known or dict.fromkeys(ON_THE_ROSTER, "")
-            own = known["id"] or student
-            given = scores.get(student, {})
-            of_student = points[student] + [given[i][0] if i in given else "" for i in items]
-            total = sum(p for p in of_student if p != "")
-            grades([student, *(known[key] for key in about), *of_student, total])
-            canvas([_for_canvas(known["name"] or student), known["canvas_id"], known["sis_id"] or own, own,
-                    known["section"], *of_student])
-            moodle([own, known["email"], *(None if p == "" else p for p in of_student), total])
 
 
 def difference(old_rows, new_rows):
@@ -276,11 +239,6 @@ def _cell(value):
     first = value.lstrip(" ")[:1]
     text = one_line(value, LONGEST)
     return f"'{text}" if first and first in "=+-@\t\r＝＋－＠" else text
-
-
-def _for_canvas(name):
-    """Canvas takes a line for the points of the assignments where its first cell has these two words."""
-    return name.replace("Points Possible", "Points possible")
 
 
 def _written_out(character):

@@ -13,6 +13,7 @@ import ast
 import asyncio
 import builtins
 import contextlib
+import functools
 import gc
 import importlib
 import inspect
@@ -39,6 +40,8 @@ ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssig
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 AFTERWARDS = 1  # seconds for the definitions of a cell that took too long
 DEEP = 10_000
+NOTHING_TOLD = {"form": "", "gradients": None, "error": None, "printed": "", "where": "", "parameters": (), "used": [],
+                "modes": []}  # fields of a reply that the judge takes to be so where they do not come
 
 
 def main():
@@ -46,6 +49,8 @@ def main():
     sys.path.insert(0, ROOT)  # before the folder that the whole course is installed in, which is closed to children
     confine = importlib.import_module("confine")
     _import_torch()
+    _practise()
+    _freeze()
     ready = confine.prepare(LEVEL, [ROOT])
     controls = {socket.socket(fileno=int(number)): set() for number in CONTROLS}  # and the children of each judge
     for control in controls:
@@ -73,7 +78,28 @@ def _import_torch():
 
     torch.set_num_threads(1)
     torch.autograd.backward((torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).sum())
-    _import_early(["frames", "memory_files", "course_lib", "course_lib.checks.engine.asking"])
+    _import_early(["large_pages", "frames", "memory_files", "course_lib", "course_lib.checks.engine.asking"])
+
+
+def _practise():
+    """Be a child: what Python and torch do more slowly for the first few times is done before the fork, for all."""
+    import frames
+    import torch
+
+    main = sys.modules["__main__"]
+    ours, theirs = socket.socketpair()
+    child, judge, x = Child(theirs), frames.Channel(ours), torch.ones(2, 2)
+    child.run(0, "practice", "import torch\ndef practice(x):\n    return torch.softmax(x @ x.T, -1) @ x", 1, "")
+    child.find()
+    for how in ("gradients", "strided", "on_gpu", "twice") * 20:  # Python has made its code quick by then
+        judge.send("ask", notebook=0, name="practice", seconds=1, calls=[{"args": (x,), how: True}])
+        child.ask(**child.channel.receive()[1])
+        child.channel.flush()
+        judge.receive()
+    ours.close()
+    theirs.close()
+    linecache.clearcache()
+    sys.modules["__main__"] = main
 
 
 def _import_early(names):
@@ -85,8 +111,14 @@ def _import_early(names):
     if os.path.isdir("/proc/self/task") and len(os.listdir("/proc/self/task")) > 1:
         sys.exit("a library it imports has started a second thread, after which no process can be forked safely")
     if new:
-        gc.collect()
-        gc.freeze()
+        _freeze()
+
+
+def _freeze():
+    """Make ready for many forks: collecting garbage writes nowhere, and memory lies in few, large pages."""
+    gc.collect()
+    gc.freeze()
+    sys.modules["large_pages"].collapse()
 
 
 def _fork(ready, controls, descriptor):
@@ -145,7 +177,8 @@ class Child:
         self.channel, self.torch, self.ends = frames.Channel(sock), torch, frames.ENDS
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
-        asking.undisturbed = _seeded
+        self.used = set()
+        asking.undisturbed, asking.looking_on = _seeded, functools.partial(_watch(), self.used)
         self.time_limit, self.took_too_long = time_limit.time_limit, time_limit.TookTooLong
         self.names = json.loads(Path(ROOT, "modules.json").read_text())
         checks.modules.update(self.names)
@@ -243,17 +276,18 @@ class Child:
     def one_reply(self, notebook, name, call, ended):
         """The fields of a Reply, and what was used of torch's own."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
-        used = set()
+        self.used.clear()
         if not self.torch.empty(0).is_cpu:
             self.torch.set_default_device("cpu")
-        with _Watch(used), self.torch.inference_mode(False), self.torch.enable_grad():
+        with self.torch.inference_mode(False), self.torch.enable_grad():
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
         after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
         if error and error[0] in self.ends:
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
-        return {**vars(reply), "args_after": after, "error": error, "used": sorted(used), "modes": modes}
+        told = {"args_after": after, "error": error, "used": sorted(self.used), "modes": modes}
+        return {field: value for field, value in (vars(reply) | told).items() if value != NOTHING_TOLD.get(field)}
 
 
 @contextlib.contextmanager
@@ -453,16 +487,22 @@ def _through(child, which, args, names):
     return Function.apply(*args)
 
 
-def _Watch(used):
+@functools.cache
+def _watch():
+    """A mode of torch's that notes what is used of it."""
     from torch.overrides import TorchFunctionMode
 
     class Watch(TorchFunctionMode):
+        def __init__(self, used):
+            super().__init__()
+            self.used = used
+
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if getattr(function, "__name__", "") in WATCHED:
-                used.add(function.__name__)
+                self.used.add(function.__name__)
             return function(*args, **(kwargs or {}))
 
-    return Watch()
+    return Watch
 
 
 if __name__ == "__main__":
