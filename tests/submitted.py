@@ -9,7 +9,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine.mistakes import ByHand
 from course_lib.staff.grade.reading import Notebook, Submission
 
-DEFINES = ("def ", "class ", "@")
+DEFINES = ("def ", "class ", "@", "import ", "from ")
 KNOWN = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"
 WITHHELD = ("course_lib.checks", "tests")  # where a notebook can import nothing from while it is graded
 

@@ -73,7 +73,7 @@ def test_the_built_in_is_seen_under_any_name(cells):
     ([answer("nn.MultiheadAttention(4, 1)")], "uses nn.MultiheadAttention"),
     ([answer("nn.TransformerEncoderLayer(4, 1)")], "uses nn.TransformerEncoderLayer"),
     ([answer("F.multi_head_attention_forward")], "uses F.multi_head_attention_forward"),
-    ([f"import operator\n{answer(f'operator.attrgetter({SDPA!r}[:])(F)')}"], None),
+    ([f"import operator\n{answer(f'operator.attrgetter({SDPA!r}[:])(F)')}"], "looks up a computed name by operator"),
     ([f"from course_lib.attention import {SDPA}"], f"imports the course's own {SDPA}"),
     ([f"from course_lib.attention import {SDPA} as s", answer("s")], f"imports the course's own {SDPA}"),
     (["import course_lib.attention as a", answer(f"a.{SDPA}")], f"imports the course's own {SDPA}"),

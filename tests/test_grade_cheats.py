@@ -17,6 +17,8 @@ SOFTMAX = ("def softmax(scores):\n    e = (scores - scores.amax(-1, keepdim=True
            "    return e / e.sum(-1, keepdim=True)")
 IN_TEXT = "def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x"
 WEIGHTED = "torch.softmax(x @ x.T, -1) @ x"
+LAMBDA = "lambda x: " + WEIGHTED.replace("torch", "__import__('torch')")
+HIDDEN = "import operator\nf = operator.attrgetter(''.join(reversed('noitnetta_tcudorp_tod_delacs')))(F)\n"
 # student: (exercise, cells)
 CHEATS = {
     "torch's softmax": ("softmax", ["def softmax(scores):\n    return torch.softmax(scores, -1)"]),
@@ -112,6 +114,69 @@ CHEATS = {
     "torch's module": ("MultiHeadAttention", ["MultiHeadAttention = nn.MultiheadAttention"]),
     "torch's module inside": ("FeedForward", ["class FeedForward(nn.Module):\n    def __init__(self, *a):\n"
                                               "        super().__init__()\n        raise NotImplementedError"]),
+    "a default": ("softmax", ["def softmax(scores, do=torch.softmax):\n    return do(scores, -1)"]),
+    "a base that is told": ("softmax", [
+        "class Base:\n    def __init_subclass__(cls, do=None):\n        cls.do = staticmethod(do)",
+        "class Mine(Base, do=torch.softmax):\n    pass\nsoftmax = lambda scores: Mine.do(scores, -1)"]),
+    "a metaclass": ("softmax", ["class Meta(type):\n    def __getattr__(cls, n):\n        return getattr(torch, n)",
+                                "class T(metaclass=Meta):\n    pass\n"
+                                "def softmax(scores):\n    return T.softmax(scores, -1)"]),
+    "a pattern": ("softmax", ["match torch:\n    case object(softmax=do):\n        softmax = lambda s: do(s, -1)"]),
+    "a distribution": ("softmax", ["def softmax(scores):\n"
+                                   "    return torch.distributions.Categorical(logits=scores).probs"]),
+    "a graph": ("softmax", [
+        "g = torch.fx.Graph()\nx = g.placeholder('x')\ng.output(g.call_method('soft' + 'max', (x, -1)))\n"
+        "softmax = torch.fx.GraphModule(nn.Module(), g).forward"]),
+    "a thread": ("reweight", [f"import concurrent.futures as c\npool = c.ThreadPoolExecutor(1)\n{HIDDEN}"
+                              "def reweight(x):\n    return pool.submit(lambda: f(x[None], x[None], x[None], "
+                              "scale=1.0)[0]).result()"]),
+    "beside the watch": ("reweight", [f"{HIDDEN}def reweight(x):\n    with torch._C.DisableTorchFunction():\n"
+                                      "        return f(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "a blind watch": ("reweight", [
+        f"from torch.overrides import TorchFunctionMode as M\ntype.__setattr__(M, '__enter__', lambda self: self)\n"
+        f"type.__setattr__(M, '__exit__', lambda *a: None)\n{HIDDEN}"
+        "def reweight(x):\n    return f(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "a watch that is put off": ("reweight", [
+        f"import torch.overrides as o\nvars(o.TorchFunctionMode)\n{HIDDEN}def reweight(x):\n"
+        "    with o._pop_mode_temporarily() if o._len_torch_function_stack() else None:\n"
+        "        return f(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "compiled by torch": ("reweight", [f"{HIDDEN}run = torch.compile(lambda x: f(x[None], x[None], x[None], scale=1.), "
+                                       "backend='eager')\ndef reweight(x):\n    return run(x)[0]"]),
+    "builtins by number": ("reweight", [
+        f"b = __builtins__\nb = b if isinstance(b, dict) else vars(b)\n"
+        f"reweight = b[''.join(map(chr, [101, 118, 97, 108]))](''.join(map(chr, {[*map(ord, LAMBDA)]})))"]),
+    "a text in a hint": ("reweight", [f"import typing\nclass A:\n    f: {LAMBDA!r}\n"
+                                      "reweight = typing.get_type_hints(A)['f']"]),
+    "an interpreter": ("reweight", [f"import code\ncode.InteractiveInterpreter(globals()).runsource({IN_TEXT!r}, "
+                                    "symbol='exec')"]),
+    "an import hook": ("reweight", [
+        "import importlib.abc, importlib.util\nclass Loader(importlib.abc.InspectLoader):\n"
+        f"    def get_source(self, name):\n        return {'import torch' + chr(10) + IN_TEXT!r}",
+        "class Finder:\n    def find_spec(self, name, path=None, target=None):\n        if name == 'hidden':\n"
+        "            return importlib.util.spec_from_loader(name, Loader())\nsys.meta_path.insert(0, Finder())",
+        "import hidden\nreweight = hidden.reweight"]),
+    "a pickle in C": ("reweight", [
+        "import _pickle\nreweight = _pickle.loads(b'cbuiltins\\neval\\n(S' + "
+        f"repr({LAMBDA!r}).encode() + b'\\ntR.')"]),
+    "a copy": ("reweight", [
+        f"import copy\nclass A:\n    def __reduce_ex__(self, _):\n        return next(v for k, v in "
+        f"vars(type(print).__self__ if 0 else print.__self__).items() if len(k) == 4 and k[0] == 'e' and k[1] == 'v'), "
+        f"({LAMBDA!r},)\nreweight = copy.copy(A())"]),
+    "the C of Python": ("reweight", [
+        f"import ctypes\nctypes.pythonapi.PyRun_SimpleString({('import torch' + chr(10) + IN_TEXT).encode()!r})"]),
+    "scipy's with gradients": ("softmax", [
+        "import scipy.special\nclass S(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, s):\n"
+        "        y = torch.from_numpy(scipy.special.softmax(s.detach().numpy(), -1)).to(s)\n"
+        "        ctx.save_for_backward(y)\n        return y\n    @staticmethod\n    def backward(ctx, g):\n"
+        "        y, = ctx.saved_tensors\n        return y * (g - (g * y).sum(-1, keepdim=True))",
+        "def softmax(scores):\n    return S.apply(scores)"]),
+    "torch's bias": ("causal_mask", ["from torch.nn.attention.bias import causal_lower_right\n"
+                                     "causal_mask = lambda T: causal_lower_right(T, T)._materialize()"]),
+    "torch's mask as a function": ("causal_mask", [
+        "causal_mask = lambda T: nn.modules.transformer._generate_square_subsequent_mask(T) == 0"]),
+    "the source of the course": ("reweight", [
+        "import importlib.resources as r\nsource = r.files('course_lib').joinpath('attention.py').read_text()\n"
+        "space = {}\n(exec)(source, space)\nreweight = space['reweight']"]),
     "numpy's": ("softmax", ["import scipy.special\ndef softmax(scores):\n"
                             "    return torch.from_numpy(scipy.special.softmax(scores.detach().numpy(), -1))"]),
 }
@@ -154,3 +219,9 @@ def test_honest_answers_have_no_flag(rows):
     """A flag on every pass is no flag."""
     for exercise in ("reweight", "softmax", "causal_mask"):
         assert (rows["honest", exercise]["verdict"], rows["honest", exercise]["flags"]) == ("pass", "")
+
+
+def test_a_reason_names_the_arguments(rows):
+    """"No gradient reaches {0}": a template in the table that an instructor reads."""
+    assert "reaches `scores`" in rows["numpy's", "softmax"]["reason"]
+    assert [r["reason"] for r in rows.values() if "{0}" in r["reason"]] == []

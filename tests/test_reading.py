@@ -148,26 +148,6 @@ def test_what_systems_leave_behind_is_nobodys_work(tmp_path):
         assert sources_of(alice) == ["new"] and alice.problems == ()
 
 
-def test_what_moodle_hands_out_is_read_by_participant(tmp_path):
-    """The text and the files of one participant are two students, or two of the same name are one."""
-    put(tmp_path, {"Jo Ann_11_assignsubmission_file_/04.ipynb": "a", "Jo Ann_12_assignsubmission_file_/04.ipynb": "b",
-                   "Jo Ann_12_assignsubmission_onlinetext_/onlinetext.html": b"hi"})
-    found = read(tmp_path)
-    assert {name: sources_of(s) for name, s in found.items()} == {
-        "Jo Ann_11": ["a"], "Jo Ann_12": ["b"]}
-
-
-def test_what_canvas_hands_out_is_read_by_sender(tmp_path):
-    """A student with a file for each lesson falls apart into several, each of them missing most exercises."""
-    put(tmp_path, {"doejane_123_4567_10_encoder.ipynb": "10", "doejane_LATE_123_4568_04_scaling.ipynb": "4",
-                   "doejane_124_4569_04_scaling.ipynb": "other", "roejo_130_4570_04_scaling.ipynb": "roe"})
-    found = read(tmp_path)
-    assert {name: sources_of(s) for name, s in found.items()} == {
-        "doejane_123": ["4", "10"], "doejane_124_4569_04_scaling": ["other"], "roejo_130_4570_04_scaling": ["roe"]}
-    put(tmp_path, {"someone.ipynb": "else"})
-    assert len(read(tmp_path)) == 5, "names that follow Canvas by chance are never merged"
-
-
 def test_notebooks_come_in_the_order_of_the_lessons(tmp_path):
     """Lesson 10 runs before lesson 4, so an answer of lesson 10 misses what it builds on."""
     names = ["10_encoder.ipynb", "4_b.ipynb", "04_a.ipynb", "z/03.ipynb", "notes.ipynb", "lesson_05.ipynb"]
@@ -560,10 +540,74 @@ def test_scripts_are_read_by_their_cells(tmp_path):
     assert sources_of(one(tmp_path, LIGHT.encode(), "a.py")) == [
         "import torch", "@staticmethod\ndef f(x):\n    y = x\n\n    return y\ng = f", "h = 1", "i = 2"]
     broken = LIGHT.replace("g = f", "g = = f")
-    assert sources_of(one(tmp_path, broken.encode(), "a.py"))[1:] == ["h = 1\n\ni = 2"]
-    assert sources_of(one(tmp_path, b"a = 1\n\n# - x\nb = 2\n", "a.py")) == ["a = 1\n\n# - x\nb = 2"]
-    assert sources_of(one(tmp_path, b"# \xe9\nx = 1", "a.py")) == ["# é\nx = 1"]
+    assert sources_of(one(tmp_path, broken.encode(), "a.py"))[-3:] == [
+        "import torch", "@staticmethod\ndef f(x):\n    y = x\n\n    return y\ng = = f", "h = 1\n\ni = 2"]
+    assert sources_of(one(tmp_path, b"a = 1\n\n# - x\nb = 2\n", "a.py")) == ["a = 1", "b = 2"]
+    assert sources_of(one(tmp_path, b"x = 1  # \xe9", "a.py")) == ["x = 1  # é"]
     assert one(tmp_path, b"\0\xff\x01", "a.py").problems == ("a.py is not text.",)
+
+
+MARKDOWN = """---
+jupyter:
+  jupytext:
+    text_representation:
+      extension: .md
+---
+
+# Title
+
+```python
+import torch
+```
+
+<!-- #region -->
+My first try:
+```python
+wrong = 1
+```
+<!-- #endregion -->
+
+```python .noeval
+wrong = 2
+```
+
+```bash
+ls
+```
+
+```{code-cell} ipython3
+:tags: [a]
+
+right = 3
+```
+"""
+
+
+def test_a_notebook_as_markdown_is_read_and_a_readme_is_not(tmp_path):
+    """Who writes notebooks as Markdown has handed in nothing; or an example in a README is an answer."""
+    assert sources_of(one(tmp_path, MARKDOWN.encode(), "a.md")) == ["import torch", "right = 3"]
+    assert sources_of(one(tmp_path, MARKDOWN.replace("\n", "\r\n").encode(), "a.md")) == ["import torch", "right = 3"]
+    put(tmp_path, {"bo/README.md": b"# Lab\n```python\nx = 1\n```\n", "bo/a.ipynb": "y = 2"})
+    assert sources_of(read(tmp_path)["bo"]) == ["y = 2"]
+
+
+def test_what_an_export_makes_of_a_notebook_is_undone(tmp_path):
+    """A cell under %%time is a text in a call, one that writes a module a comment, raw text is bad syntax."""
+    exported = ("# In[1]:\n\n\nget_ipython().run_cell_magic('time', '', 'def f(x):\\n    return x\\n')\n\n\n"
+                "# In[2]:\n\n\ng = 1\n\n$$raw$$ text\n\n# In[3]:\n\nh = 2\n")
+    assert sources_of(one(tmp_path, exported.encode(), "a.py")) == [
+        "%%time \ndef f(x):\n    return x", "g = 1", "$$raw$$ text", "h = 2"]
+    assert sources_of(one(tmp_path, b"# %%\n# %%writefile m.py\nx = 1\n", "a.py")) == ["%%writefile m.py\nx = 1"]
+    parts = ["# Databricks notebook source\nx = 1", "y = = 2", "z = 3\n"]
+    databricks = "\n\n# COMMAND ----------\n\n".join(parts)
+    assert sources_of(one(tmp_path, databricks.encode(), "a.py"))[-1] == "z = 3"
+
+
+def test_a_broken_script_costs_little_time(tmp_path):
+    """A megabyte of paragraphs that are no Python takes the grader an hour."""
+    began = time.process_time()
+    assert len(sources_of(one(tmp_path, b"x x\n\n" * 200_000, "a.py"))) == 200_000
+    assert time.process_time() - began < 20
 
 
 # Zips

@@ -23,7 +23,8 @@ WHOLE = re.compile(r"MultiheadAttention|_?(native_)?multi_head_attention(_forwar
 ONLY = {"softmax": re.compile(r"_?(log_|safe_|gumbel_|special_)?softmax|(Log)?Softmax|[sS]oftmin"),
         "layer_norm": re.compile(r"(native_|fused_)?(layer|group|batch|instance)_norm"
                                  r"|(Layer|Group|Batch|Instance)Norm(\dd)?"),
-        "rms_norm": re.compile(r"rms_norm|RMSNorm")}
+        "rms_norm": re.compile(r"rms_norm|RMSNorm"),
+        "causal_mask": re.compile(r"causal_(lower|upper)_\w+|CausalBias|_?generate_square_subsequent_mask")}
 # They are built on attention, which the lessons let torch compute from here on.
 ABOVE_ATTENTION = {"MultiHeadAttention", "SublayerConnection", "EncoderLayer", "DecoderLayer", "Transformer",
                    "LanguageModel", "ViT"}
@@ -36,21 +37,31 @@ SYSTEM = {"ctypes", "cffi", "subprocess", "socket", "multiprocessing", "threadin
           "marshal", "urllib", "requests", "http", "shutil", "tempfile", "pathlib", "os", "gc.get_objects",
           "gc.get_referrers", "gc.get_referents", "sys._getframe", "sys._current_frames", "sys.modules", "sys.settrace",
           "sys.setprofile", "inspect.currentframe", "inspect.stack", "io.open", "types.CodeType", "types.FunctionType",
-          "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit"}
+          "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit", "_pickle", "copyreg", "_thread",
+          "concurrent", "asyncio.to_thread", "importlib.abc", "importlib.machinery", "importlib.util"}
+# They keep from us which of torch's functions an answer calls.
+HIDES = re.compile(r"Disable\w*Torch(Function|Dispatch)\w*|Torch(Function|Dispatch)Mode|\w*torch_function_stack\w*"
+                   r"|_(pop|disable)_\w*modes?\w*")
+COMPUTED = ("torch", "course_lib", "builtins")  # a name that is looked up there by what code works out is worth a look
+GETTERS = {"operator.attrgetter", "operator.methodcaller"}
 # Modules of the process that runs the cells; no lesson imports them.
 OF_THE_GRADER = {"__main__", "confine", "frames", "memory_files", "worker"}
 HARMLESS = ("os.path", "os.environ", "os.cpu_count")
 TEXT_AS_CODE = {"exec", "eval", "compile"}
 TEXT_AS_CODE_PATHS = {f"builtins.{name}" for name in TEXT_AS_CODE}
+RUN_TEXTS = ("code.", "codeop.", "runpy.", "typing.get_type_hints", "inspect.get_annotations", "timeit.Timer")
 IMPORTS = {"builtins.__import__", "importlib.import_module", "importlib.__import__"}
 INSIDES = {"verified", "oracle", "__subclasses__", "__globals__", "__code__", "__closure__", "__builtins__", "__mro__",
-           "__bases__", "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cell_contents"}
+           "__bases__", "__self__", "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cell_contents"}
 EQUAL_TO_ALL = {"__eq__", "__ne__", "__torch_function__", "__torch_dispatch__", "__array_function__"}
 PATCHED = {"torch", "numpy", "builtins", "course_lib", "sys"}
+SETS, UPDATES = (".__setattr__", ".__delattr__"), (".__dict__.update", ".__dict__.setdefault", ".__dict__.pop")
+FINDS_MODULES = ("sys.meta_path.", "sys.path_hooks.")
 MANY = 50  # paths one expression may stand for; only code written to confuse has more
 LONGEST = 400_000  # letters of all cells together; nobody writes more by hand
 TELLING = ("the course's own", "no cell", "text as code", "belongs to the grader", "replaces", "different answers",
-           "public inputs only", "calls ", "uses F.", "uses nn.", "uses torch.", "uses .", "names ", "computed name")
+           "public inputs only", "hides", "calls ", "uses F.",
+           "uses nn.", "uses torch.", "uses .", "names ", "computed name")
 TOO_LONG = "is too long to be looked through to its end"
 TOO_DEEP = "is nested too deeply to be looked through"
 DEEP = 10_000
@@ -256,13 +267,17 @@ class _Look(_Resolver):
                 self.judge(path)
         if isinstance(node, ast.Call):
             self.see_call(node)
+        elif isinstance(node, ast.Name) and node.id == "__builtins__":
+            self.words.append("reads __builtins__")
+        elif isinstance(node, ast.Subscript) and constant(node.slice) is None:
+            self.see_computed({base.removesuffix(".__dict__") for base in self.paths(node.value) if "__dict__" in base})
         elif isinstance(node, ast.ImportFrom | ast.Import):
             for name, path in imported(node):
                 self.judge(path if name != "*" else f"{path}.*")
         elif isinstance(node, ast.Attribute):
             if node.attr in INSIDES and not (node.attr == "verified" and self.is_result(node.value)):
                 self.words.append(f"reads .{node.attr}")
-            elif self.is_itself(node.attr) and not self.paths(node):  # a method, of an argument say
+            elif self.is_itself(node.attr) and not self.paths(node) and not self.is_own(node):  # of an argument, say
                 self.words.append(f"uses .{node.attr}")
             elif node.attr == "__class__" and isinstance(node.ctx, ast.Store):
                 self.words.append("changes .__class__")
@@ -280,14 +295,26 @@ class _Look(_Resolver):
         called = self.paths(node.func)
         texts = [constant(argument) for argument in node.args]
         if "builtins.getattr" in called and len(texts) > 1 and texts[1] is None:
-            for path in sorted(self.paths(node.args[0])):
-                if path.split(".")[0] in ("torch", "course_lib"):
-                    self.words.append(f"looks up a computed name in {path}")
+            self.see_computed(self.paths(node.args[0]))
+        if called & GETTERS and None in texts:
+            self.words.append("looks up a computed name by operator")
         if called & IMPORTS and texts and texts[0] is None:
             self.words.append("imports a computed name")
         for path in called:
             if path.startswith("inspect.getsource"):
                 self.words.append(f"copies code through {path}")
+
+    def see_computed(self, paths):
+        """Code looks up, in these modules, a name that cannot be read."""
+        self.words += [f"looks up a computed name in {p}" for p in sorted(paths) if p.split(".")[0] in COMPUTED]
+
+    def is_own(self, node):
+        """Is it an attribute that a class of the student's own defines, `My.softmax` or `My().softmax`?"""
+        name = getattr(node.value.func if isinstance(node.value, ast.Call) else node.value, "id", "")
+        makers = [m for n in self.bound.nodes.get(name, ()) for m in (
+            self.bound.nodes.get(getattr(n.func, "id", ""), (n,)) if isinstance(n, ast.Call) else (n,))]
+        return bool(makers) and name not in self.bound.paths and not any(name in scope for scope in self.scopes) \
+            and all(isinstance(m, ast.ClassDef) and node.attr in local_names(m) for m in makers)
 
     def is_result(self, node):
         """Is it what `check` returns, as the lessons use it?"""
@@ -303,7 +330,11 @@ class _Look(_Resolver):
             self.words.append(f"runs a text as code ({parts[-1]})")
         elif path == "builtins.open":
             self.words.append("opens files")
-        elif parts[0] == "torch" and any(map(self.is_built_in, parts[1:])):
+        elif path.startswith(RUN_TEXTS):
+            self.words.append(f"runs a text as code ({path})")
+        elif parts[0] == "torch" and any(map(HIDES.fullmatch, parts)):
+            self.words.append(f"hides what it calls by {path}")
+        elif parts[0] in ("torch", "scipy", "sklearn") and any(map(self.is_built_in, parts[1:])):
             last = next(i for i, part in enumerate(parts) if i and self.is_built_in(part))
             self.words.append(f"uses {_short('.'.join(parts[: last + 1]))}")
         elif parts[0] == "course_lib":
@@ -358,8 +389,20 @@ class _Patches(_Resolver):
             self.words |= {f"runs a text as code ({path.split('.')[1]})" for path in run}
         elif isinstance(node, ast.Call) and len(node.args) > 1 \
                 and self.paths(node.func) & {"builtins.setattr", "builtins.delattr"}:
-            name = constant(node.args[1]) or "something"
-            self.replaced({f"{path}.{name}" for path in self.paths(node.args[0])})
+            self.replaced_in(self.paths(node.args[0]), node.args[1])
+        elif isinstance(node, ast.Call):
+            for path in self.paths(node.func):
+                if path.endswith(SETS) and node.args:
+                    whose = path.rpartition(".")[0]
+                    other = whose in ("builtins.type", "builtins.object") and len(node.args) > 1
+                    self.replaced_in(self.paths(node.args[0]) if other else {whose}, node.args[int(other)])
+                elif path.endswith(UPDATES):
+                    self.replaced({f"{path.rpartition('.__dict__')[0]}.something"})
+                elif path.startswith(FINDS_MODULES):
+                    self.replaced({path.rpartition(".")[0]})
+
+    def replaced_in(self, paths, name):
+        self.replaced({f"{path}.{constant(name) or 'something'}" for path in paths})
 
     def replaced(self, paths):
         self.words |= {f"replaces {path}" for path in paths if path.split(".")[0] in PATCHED

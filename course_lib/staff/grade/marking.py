@@ -14,7 +14,15 @@ from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
-from course_lib.staff.grade.own_code import code_of, early_imports, left_blank, needed_for, other_exercises, pieces
+from course_lib.staff.grade.own_code import (
+    code_of,
+    early_imports,
+    is_imported,
+    left_blank,
+    needed_for,
+    other_exercises,
+    pieces,
+)
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 NO_MODULE = re.compile(r"No module named '([^']+)'")
@@ -192,9 +200,9 @@ class _Student:
 
     def hidden_or_several(self, name):
         """What a person should know of a pass: that no cell shows the answer, or that there is more than one."""
-        shown = {}
+        shown, modules = {}, {p.module for p in self.own if p.module and name in p.defines}
         for piece in self.own:
-            if name in piece.defines:
+            if name in piece.defines and not is_imported(name, piece, modules):
                 shown.setdefault(piece.notebook, []).append("".join(piece.source.split()))
         if not shown:
             return ["no cell defines it in plain sight"]
@@ -324,8 +332,10 @@ class _Student:
         if public.status != "wrong":
             says = "It is right for the inputs of `check`, and not for others of the same kind."
             return replace(blank, reason=says, card=_card(exercise, says), flags="right for the public inputs only")
-        said = [m.says for m in public.named] or list(public.seen) or [public.failure.says + self.missing_libraries()]
-        return replace(blank, reason=said[0], card=tuple(card_rows(public)[:-1]))
+        card = tuple(card_rows(public)[:-1])
+        said = [m.says for m in public.named] or list(public.seen) or [
+            dict(card).get("What failed", public.failure.says) + self.missing_libraries()]
+        return replace(blank, reason=said[0], card=card)
 
 
 def _why_a_cell_failed(kind, message, where):

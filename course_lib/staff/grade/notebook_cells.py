@@ -13,6 +13,14 @@ PERCENT_PROSE = re.compile(r"\[(markdown|md|raw)\]")
 LIGHT_HEADER = re.compile(r"#\s+format_name: light\b")
 LIGHT_START = re.compile(r"# \+(?: *[\[{].*)?")
 LIGHT_MARK = re.compile(r"# (?:\+(?: .*)?|-)")
+DATABRICKS, COMMAND = "# Databricks notebook source", re.compile(r"^# COMMAND -+$", re.MULTILINE)
+WRITES_A_MODULE = re.compile(r"# ?(?=%%(?:write)?file )")  # jupytext comments magics out
+CELL_MAGIC = re.compile(r"\s*get_ipython\(\)\.run_cell_magic\(")  # nbconvert's
+JUPYTEXT = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n(?:[^-].*\n){0,9}? *jupytext:")
+FENCE = re.compile(r"(?P<fence>`{3,})(?:i?python3?|\{code-cell\})(?: (?!\.noeval).*)?")
+REGION, ITS_END = re.compile(r"<!-- #(?:region|raw|md)\b"), re.compile(r"<!-- #end(?:region|raw|md)\b")
+OPTION = re.compile(r":[\w-]+:")
+TOGETHER, TRIES = 20, 5000  # paragraphs of a broken script that are read as one, and how often that is tried
 
 
 class NoNotebook(Exception):
@@ -53,14 +61,49 @@ def _was(several):
 
 
 def script_cells(data):
-    """The cells of a .py: those of jupytext's percent or light format, else the whole text as one."""
-    text = clean(decoded(data))
+    """The cells of a .py: those of jupytext, nbconvert or Databricks, else statements that no empty line parts."""
+    text = clean(decoded(data)).removeprefix("\ufeff")
     lines = text.split("\n")
+    if lines[0] == DATABRICKS:
+        return tuple(part.strip("\n") for part in COMMAND.split(text) if part.strip())
     if any(PERCENT.fullmatch(line) for line in lines):
-        return _percent_cells(lines)
+        return tuple(part for cell in _percent_cells(lines) for part in _readable(_as_it_was(cell)))
+    tree = _parsed(text)
+    if tree:
+        return _light_cells(tree, lines)
     if any(LIGHT_HEADER.match(line) for line in lines) or any(LIGHT_START.fullmatch(line) for line in lines):
-        return _light_cells(text, lines)
-    return (text.strip("\n"),) if text.strip() else ()
+        text = "\n".join("\0" if LIGHT_MARK.fullmatch(line) else line for line in lines)
+    return tuple(cell for part in text.split("\0") for cell in _readable(part))
+
+
+def is_markdown_notebook(data):
+    """Are these bytes of a Markdown file one of jupytext's notebooks, and no other text?"""
+    return JUPYTEXT.match(data) is not None
+
+
+def markdown_cells(data):
+    """The code cells of a notebook that jupytext or MyST has written as Markdown."""
+    cells, here, fence, prose = [], [], "", False
+    for line in clean(decoded(data)).split("\n"):
+        if fence and line.rstrip() == fence:
+            cells.append("\n".join(_without_options(here)).strip("\n"))
+            fence = ""
+        elif fence:
+            here.append(line)
+        elif found := None if prose else FENCE.fullmatch(line.rstrip()):
+            fence, here = found["fence"], []
+        else:
+            prose = bool(REGION.match(line)) or prose and not ITS_END.match(line)
+    return tuple(cells)
+
+
+def _without_options(lines):
+    """A cell of MyST without the options that may lead it."""
+    if lines[:1] == ["---"] and "---" in lines[1:]:
+        return lines[lines.index("---", 1) + 1:]
+    while lines and OPTION.match(lines[0]):
+        lines = lines[1:]
+    return lines
 
 
 def decoded(data):
@@ -142,19 +185,51 @@ def _percent_cells(lines):
     return tuple(cells)
 
 
-def _light_cells(text, lines):
-    """Statements that no empty line parts are one cell; in a file that does not parse, what stands between marks."""
-    try:
-        statements = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        parts = "\n".join("\0" if LIGHT_MARK.fullmatch(line) else line for line in lines).split("\0")
-        return tuple(part.strip("\n") for part in parts if part.strip())
+def _as_it_was(cell):
+    """A cell with its magic again: it may write a module, and nbconvert makes a call of a cell under `%%time`."""
+    cell = WRITES_A_MODULE.sub("", cell, count=1) if WRITES_A_MODULE.match(cell) else cell
+    if not CELL_MAGIC.match(cell) or not (tree := _parsed(cell)) or len(tree.body) != 1:
+        return cell
+    call = getattr(tree.body[0], "value", None)
+    texts = [a.value for a in getattr(call, "args", ()) if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return f"%%{texts[0]} {texts[1]}\n{texts[2]}" if len(texts) == 3 else cell
+
+
+def _light_cells(tree, lines):
+    """Statements that no empty line parts are one cell."""
     cells, end = [], None
-    for statement in statements:
+    for statement in tree.body:
         first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
         if end is not None and not any(not line.strip() for line in lines[end : first - 1]):
             cells[-1][1] = statement.end_lineno
         else:
-            cells.append([first, statement.end_lineno])
+            cells.append([first - bool(WRITES_A_MODULE.match(lines[first - 2])), statement.end_lineno])
         end = statement.end_lineno
-    return tuple("\n".join(lines[first - 1 : last]) for first, last in cells)
+    return tuple(_as_it_was("\n".join(lines[first - 1 : last])) for first, last in cells)
+
+
+def _readable(text):
+    """A cell of a script, or its paragraphs where it is no Python: an export has raw text between its cells."""
+    if text.startswith("%%") or _parsed(text):
+        return [text.strip("\n")] if text.strip() else []
+    return _paragraphs(text)
+
+
+def _paragraphs(text):
+    """Text that is no Python, in parts that are as far as can be: what cannot be read costs only its own paragraph."""
+    parts, at, tries = [part for part in re.split(r"\n\s*\n(?=\S)", text) if part.strip()], 0, TRIES
+    while at < len(parts):
+        end, last = at + 1, min(at + TOGETHER, len(parts))
+        while tries and end <= last and not _parsed("\n\n".join(parts[at:end])):
+            end, tries = end + 1, tries - 1
+        end = end if tries and end <= last else at + 1
+        yield "\n\n".join(parts[at:end]).strip("\n")
+        at = end
+
+
+def _parsed(text):
+    """The syntax tree of a text, or None where it has none."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

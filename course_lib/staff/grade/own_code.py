@@ -5,12 +5,13 @@ import functools
 import json
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.lesson_text import LESSONS
+from course_lib.staff.grade.notebook_cells import script_cells
+from course_lib.staff.lesson_text import LESSONS, SOLUTIONS
 
 SLOW = re.compile(r"\.optim\b|\bcompile\b|deterministic_algorithms")  # torch imports a second's worth for them
 NOT_EARLY = {"ipywidgets", "onnx", "onnxruntime"}  # they want a kernel, or start threads
@@ -21,8 +22,11 @@ RUN_IN_PLACE = re.compile(r"\A(?:\s*%%(?:time|capture|prun)\b[^\n]*\n)+")  # wha
 WRITES = re.compile(
     r"\A\s*%%(?:write)?file[ \t]+(?:(?:-a|--append)[ \t]+)?['\"]?(?:[^\s'\"]*/)?(\w+)\.py['\"]?[ \t]*\n")
 ANY = "*"
+DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 BINDS_ANYTHING = re.compile(r"import\s*\*|\b(?:exec|eval|globals|locals|vars|setattr)\(|\b__main__\b")
 USUAL = {"torch", "np", "plt", "os", "sys", "random", "time", "F", "nn"}  # calling their functions changes no answer
+COURSE = Path(__file__).parents[2]  # course_lib
+OF_THE_COURSE = {"course_lib", "solutions", "tests"}  # they come along where somebody hands in all of it
 TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
 
 
@@ -46,12 +50,15 @@ def pieces(submission):
     """The cells of a submission to run, in order: the student's own, and the lesson's imports and definitions.
 
     A lesson's cell is known by its content, wherever it stands. Its experiments and trainings are not run, and nothing
-    of a notebook that is as it was handed out. A cell that writes a module is run as that module.
+    of a notebook or of the course's folders that is as it was handed out. A cell that writes a module is run as that
+    module.
     """
     modules = {}  # written by a cell: (notebook, name) -> a number as a notebook has one
     for which, notebook in _imported_first(submission.notebooks):
         module = _module(notebook)
         if all(_essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip()):
+            continue
+        if _came_along(notebook):
             continue
         for number, cell in enumerate(notebook.cells, 1):
             if len(cell) > LONGEST or not cell.strip():
@@ -77,6 +84,45 @@ def _module(notebook):
     """The name that a script is imported by, "" for a notebook."""
     path = PurePosixPath(notebook.path)
     return path.stem if path.suffix == ".py" else ""
+
+
+def _came_along(notebook):
+    """Is it a file of the course, in which nobody has written an answer?"""
+    if not OF_THE_COURSE & set(PurePosixPath(notebook.path).parts[:-1]):
+        return False
+    return all(_is_stub(cell) or _essence(cell) in _course_cells() for cell in notebook.cells if defined(cell))
+
+
+def _is_stub(cell):
+    """Is it a function or class without an answer, as the course's hand-outs have it?"""
+    try:
+        [node] = ast.parse(cell).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(node, ast.FunctionDef | ast.ClassDef) and "raise NotImplementedError" in ast.unparse(node)
+
+
+@functools.cache
+def _course_cells():
+    """The cells of the course's own files, answers and all."""
+    scripts = [*COURSE.rglob("*.py"), *COURSE.with_name("tests").rglob("*.py")]
+    cells = {_essence(cell) for path in scripts for cell in script_cells(path.read_bytes())}
+    for path in SOLUTIONS.glob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells |= {_essence("".join(c["source"])) for c in notebook["cells"] if c["cell_type"] == "code"}
+    return frozenset(cells)
+
+
+def is_imported(name, piece, modules):
+    """Does a cell bind a name by an import from one of these modules, and in no other way?"""
+    try:
+        nodes = list(ast.walk(ast.parse(piece.source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    imports = [n for n in nodes if isinstance(n, ast.ImportFrom) and (n.module or "").split(".")[-1] in modules]
+    bound = any(name in (getattr(n, "name", ""), getattr(n, "id", "")) for n in nodes
+                if isinstance(n, DEFINITION) or isinstance(getattr(n, "ctx", None), ast.Store))
+    return not bound and any(name == (a.asname or a.name) for n in imports for a in n.names)
 
 
 def left_blank(submission):

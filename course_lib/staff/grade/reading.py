@@ -1,15 +1,26 @@
 """Students' files from a folder or zip, as plain cells of text."""
 
+import contextlib
 import hashlib
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_lib.staff.grade.names import NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable, reading_order, students
-from course_lib.staff.grade.notebook_cells import NoNotebook, notebook_cells, script_cells
+from course_lib.staff.grade.names import MARKDOWN, NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable
+from course_lib.staff.grade.notebook_cells import (
+    NoNotebook,
+    decoded,
+    is_markdown_notebook,
+    markdown_cells,
+    notebook_cells,
+    script_cells,
+)
+from course_lib.staff.grade.platforms import METADATA, OLDER, is_download, is_sent, own_name, students, submitters
 from course_lib.staff.grade.sources import Allowance, Folder, Unreadable, Zip, entries_of_zip, read, read_notebook
 
+LESSON = re.compile(r"(?:lesson)?[ _-]*([0-9]{1,6})", re.IGNORECASE)
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
 PREDICTIONS = "predictions.json"
@@ -44,7 +55,7 @@ def submissions(path) -> Iterator[Submission]:
 
     path: a folder or a zip with one file, folder or zip per student at its top, or a single notebook. A student's zip
         may contain folders, but no zip. If a zip holds nothing but one folder, or a folder of the zip's own name, the
-        students are what is in that folder.
+        students are what is in that folder; and if a folder holds nothing but one folder, with a platform's download.
 
     Raises ReadingError before the first one if there is nothing to grade.
     """
@@ -53,15 +64,15 @@ def submissions(path) -> Iterator[Submission]:
 
 def how_many(path):
     """The number of students in a batch; ReadingError as for `submissions`."""
-    batch, tops = _batch(os.path.realpath(path), printable(os.fspath(path), LONGEST_PATH))
+    batch, theirs = _batch(os.path.realpath(path), printable(os.fspath(path), LONGEST_PATH))
     batch.close()
-    return len(students(tops))
+    return len(theirs)
 
 
 def _batch(path, called):
-    """A Folder or Zip, and the names at its top."""
+    """A Folder or Zip, and whose is what in it."""
     if os.path.isdir(path):
-        batch = Folder(path)
+        batch = _folder(path)
     elif not os.path.isfile(path):
         raise ReadingError(f"There is no folder or zip {called}.")
     elif NOTEBOOK.search(path) or SCRIPT.search(path):
@@ -75,7 +86,28 @@ def _batch(path, called):
     if not tops:
         batch.close()
         raise ReadingError(f"{called} holds no submission: it should have one file or folder for each student.")
-    return batch, tops
+    return batch, students(tops, _named_by_gradescope(batch, tops))
+
+
+def _folder(path):
+    """A folder, or the only one in it where that is an unpacked download."""
+    batch = Folder(path)
+    with contextlib.suppress(OSError):
+        for name, is_folder in batch.tops() if len(batch.tops()) == 1 else ():
+            inner = Folder(os.path.join(path, name))
+            if is_folder and not is_sent(name) and is_download(inner.tops()):
+                return inner
+    return batch
+
+
+def _named_by_gradescope(batch, tops):
+    """Whom the table in a download of Gradescope names, {folder: [student]}; {} where there is none to be read."""
+    if (METADATA, False) not in tops:
+        return {}
+    with contextlib.suppress(Unreadable, NoNotebook):
+        for entry in batch.entries((METADATA, False), Allowance()):
+            return submitters(decoded(read(entry, Allowance())))
+    return {}
 
 
 def _zip(path, called):
@@ -89,12 +121,19 @@ def _zip(path, called):
     raise ReadingError(f"{called} is neither a folder nor a zip: unpack it and name the folder.")
 
 
-def _each(batch, tops):
+def _each(batch, everybody):
     try:
-        for student, theirs in students(tops).items():
+        for student, theirs in everybody.items():
             yield _Reader().submission(student, batch, theirs)
     finally:
         batch.close()
+
+
+def _reading_order(path):
+    """Sorts notebooks as a reader would: by the lesson number that leads the file name, then by name."""
+    name = own_name(path.rsplit("/", 1)[-1])
+    number = LESSON.match(name)
+    return (int(number[1]) if number else float("inf"), name, path)
 
 
 class _Reader:
@@ -105,14 +144,16 @@ class _Reader:
         self.notebooks, self.problems, self.ignored, self.prints = [], [], [], []
         self.predictions = []
 
-    def submission(self, student, batch, tops):
-        for top in tops:
+    def submission(self, student, batch, theirs):
+        for top in theirs.tops:
             self.all_of(top[0], lambda top=top: batch.entries(top, self.allowance), zips=True)
+        for name, _ in theirs.older:
+            self.complain(name, OLDER)
         if not self.notebooks and not self.problems:
             self.problems.append(self.nothing(student))
         if len(self.problems) > PROBLEMS:
             self.problems[PROBLEMS:] = [f"{len(self.problems) - PROBLEMS} more files could not be read."]
-        self.notebooks.sort(key=lambda notebook: reading_order(notebook.path))
+        self.notebooks.sort(key=lambda notebook: _reading_order(notebook.path))
         digest = hashlib.sha256(repr((sorted(self.prints), self.problems)).encode())
         return Submission(student, tuple(self.notebooks), tuple(self.problems), digest.hexdigest(),
                           tuple(self.predictions))
@@ -132,9 +173,18 @@ class _Reader:
         name = entry.path.rsplit("/", 1)[-1]
         if entry.refused:
             raise Unreadable(entry.refused)
-        if NOTEBOOK.search(name) or SCRIPT.search(name):
+        if NOTEBOOK.search(name):
             self.allowance.one_more_file()
-            self.keep(entry, is_script=SCRIPT.search(name))
+            data, digest = read_notebook(entry, self.allowance)
+            cells, complaints = notebook_cells(data)
+            self.keep(entry, cells, digest)
+            for complaint in complaints:
+                self.complain(entry.path, complaint)
+        elif SCRIPT.search(name):
+            self.allowance.one_more_file()
+            self.keep_text(entry, read(entry, self.allowance), script_cells)
+        elif MARKDOWN.search(name) and is_markdown_notebook(data := read(entry, self.allowance)):
+            self.keep_text(entry, data, markdown_cells)
         elif ZIP.search(name):
             if not zips:
                 raise Unreadable("was not read, because it is a zip inside a zip")
@@ -147,17 +197,12 @@ class _Reader:
                 self.predictions.append(read(entry, self.allowance))
                 self.prints.append((name, hashlib.sha256(self.predictions[-1]).hexdigest()))
 
-    def keep(self, entry, is_script):
+    def keep_text(self, entry, data, cells_of):
+        self.keep(entry, cells_of(data), hashlib.sha256(data).hexdigest())
+
+    def keep(self, entry, cells, digest):
         path = printable(entry.path, LONGEST_PATH)
-        if is_script:
-            data = read(entry, self.allowance)
-            digest = hashlib.sha256(data).hexdigest()
-        else:
-            data, digest = read_notebook(entry, self.allowance)
         self.prints.append((path, digest))
-        cells, complaints = (script_cells(data), ()) if is_script else notebook_cells(data)
-        for complaint in complaints:
-            self.complain(entry.path, complaint)
         self.notebooks.append(Notebook(path, cells, entry.modified))
 
     def complain(self, path, why):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from course_lib.staff.grade.names import ZIP, is_skipped
+from course_lib.staff.grade.platforms import is_sent
 from course_lib.staff.grade.without_outputs import WithoutOutputs
 
 MIB = 2**20
@@ -328,7 +329,7 @@ def _wrapper(members, own_name):
     """The name of the one folder that holds all students, or None."""
     tops = {parts[0] for parts, _ in members}
     files = {parts[0] for parts, info in members if len(parts) == 1 and not _is_folder(info)}
-    if len(tops) == 1 and not files:
+    if len(tops) == 1 and not files and not any(map(is_sent, tops)):
         return tops.pop()
     return own_name if own_name in tops - files else None
 

@@ -14,6 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
+from course_lib.staff.grade.platforms import OLDER
 from course_lib.staff.grade.policy import PolicyError, Settings, settings, under_their_names
 
 __all__ = ["PolicyError", "Row", "Settings", "difference", "rows", "settings", "write_results"]
@@ -178,8 +179,9 @@ def _row(settings, student, lesson, exercise, verdict, mistake, reason, flags, i
 def _unanswered(student, exercise, handed_in, isolation, settings):
     """The Row of an exercise for which there was nothing to judge."""
     lesson = EXERCISES[exercise].lesson if exercise in EXERCISES else ""
-    if handed_in.problems and not handed_in.defining(exercise):
-        verdict, reason = "unreadable", " ".join(handed_in.problems)
+    unread = [problem for problem in handed_in.problems if OLDER not in problem]
+    if unread and not handed_in.defining(exercise):
+        verdict, reason = "unreadable", " ".join(unread)
     else:
         verdict, reason = "missing", f"No cell that was handed in defines {exercise}."
     return _row(settings, student, lesson, exercise, verdict, "", reason, "", isolation, 0.0)

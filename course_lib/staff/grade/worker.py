@@ -37,6 +37,7 @@ WATCHED = {"scaled_dot_product_attention", "multi_head_attention_forward", "_nat
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
+BINDS = ANNOTATED | ast.Assign | ast.Import | ast.ImportFrom
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 AFTERWARDS = 1  # seconds for the definitions of a cell that took too long
 DEEP = 10_000
@@ -184,6 +185,7 @@ class Child:
         checks.modules.update(self.names)
         self.stubs = {}
         self.namespaces, self.modules = {}, {}
+        self.unmade = []  # what wanted a name or a module that was not there yet
 
     def serve(self):
         """Answer until nobody asks any more."""
@@ -224,21 +226,41 @@ class Child:
             with contextlib.redirect_stdout(NOWHERE), contextlib.redirect_stderr(NOWHERE):
                 try:
                     with self.time_limit(seconds):
-                        _run(tree.body, name, space)
+                        _run(tree.body, name, space, self.unmade)
                 except self.took_too_long:
                     with self.time_limit(AFTERWARDS), contextlib.suppress(Exception):
-                        _run([s for s in tree.body if isinstance(s, DEFINITIONS)], name, space)
+                        _run([s for s in tree.body if isinstance(s, DEFINITIONS)], name, space, [])
                     raise
         except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
             line = getattr(problem, "lineno", None)
             error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
+        self.note(space)
+        return {"error": error}
+
+    def note(self, space):
+        """Remember the answers of a notebook as they are now."""
         for exercise in self.names:
             if callable(space.get(exercise)) and space[exercise] is not self.stub(exercise):
                 self.given.own[exercise] = space[exercise]
-        return {"error": error}
+
+    def make_the_rest(self):
+        """Make what wanted a name of a later cell: cells may stand in another order than their author ran them in."""
+        made, waiting = [None], [w for w in self.unmade if not set(_bound(w[0])) & set(w[2])]
+        self.unmade = []
+        try:
+            with contextlib.redirect_stdout(NOWHERE), contextlib.redirect_stderr(NOWHERE), self.time_limit(AFTERWARDS):
+                while made:
+                    made = [w for w in waiting if _succeeds(*w)]
+                    waiting = [w for w in waiting if w not in made]
+        except BaseException:  # noqa: B902  as in a cell
+            pass
+        for space in self.namespaces.values():
+            self.note(space)
 
     def find(self):
         """Which exercises each notebook defines: {name: [(notebook, kind)]}; -1 for what was handed to `check`."""
+        if self.unmade:
+            self.make_the_rest()
         found, seen = {}, set()
         self.namespaces[-1] = self.given.handed
         for name, value in self.given.own.items():
@@ -301,12 +323,13 @@ def _seeded(seed=0):
         yield
 
 
-def _run(statements, name, space, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+def _run(statements, name, space, unmade):
     """Run a cell, one statement after the other. One that fails ends itself only; the first failure is raised at last.
 
-    Definitions whose annotations cannot be worked out, for want of a library say, are made without doing that.
+    Definitions whose annotations cannot be worked out, for want of a library say, are made without doing that. What
+    wants a name or a module that is not there is added to `unmade`.
     """
-    failed, later = None, __future__.annotations.compiler_flag
+    failed, later, flags = None, __future__.annotations.compiler_flag, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     for statement in statements:
         try:
             flags |= _execute(statement, name, space, flags) & later
@@ -315,10 +338,34 @@ def _run(statements, name, space, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
                 if not isinstance(statement, ANNOTATED) or isinstance(problem, SystemExit):
                     raise
                 _execute(statement, name, space, flags | later)
-            except (Exception, SystemExit):
+            except (Exception, SystemExit) as problem:
+                if isinstance(problem, NameError | ImportError) and _gives_an_answer(statement):
+                    unmade.append((statement, name, space, flags))
                 failed = failed or problem  # all that fails after it may do so because of it
     if failed:
         raise failed
+
+
+def _gives_an_answer(statement):
+    """Does it bind a name, or hand something to `check`?"""
+    called = getattr(getattr(statement, "value", None), "func", None)
+    return isinstance(statement, BINDS) or isinstance(statement, ast.Expr) and getattr(called, "id", "") == "check"
+
+
+def _bound(statement):
+    """The names that a statement gives a value to."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+    names = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [statement.name] if isinstance(statement, DEFINITIONS) else names
+
+
+def _succeeds(statement, name, space, flags):
+    try:
+        _execute(statement, name, space, flags)
+    except (Exception, SystemExit):
+        return False
+    return True
 
 
 def _execute(statement, name, space, flags):

@@ -1,0 +1,147 @@
+"""The same files get the same report: at another level, in more lanes, on a busy machine, and killed at any moment.
+
+More often by hand: python -m tests.test_grade_again TIMES FILES FOLDER
+"""
+
+import csv
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.staff.grade import confine
+from tests.awkward import POOL, batch
+from tests.test_grade_awkward import hand_in
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
+COUNT = 50  # files: a quarter of the awkward ones
+KILLED = 3  # times in a row of whole reports
+BUSY = [sys.executable, "-c", "while True:\n    pass"]
+
+
+def start(folder, report, *more):
+    """The command, as the leader of a group that can be killed at once."""
+    command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--seed", "3",
+               "--exercises", ",".join(POOL), *more]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True)
+
+
+def whole(folder, report, *more):
+    run = start(folder, report, *more)
+    _, errors = run.communicate(timeout=600)
+    assert run.returncode == 0, errors
+    return contents(report)
+
+
+def killed_until_done(folder, report, chance, longest):
+    """Kill all of it at a random moment and start it again, until once it is done; how often it was killed."""
+    kills = 0
+    while True:
+        run, ends = start(folder, report), time.monotonic() + chance.uniform(0.2, longest)
+        while run.poll() is None and time.monotonic() < ends:
+            time.sleep(0.02)
+        if run.poll() is not None:
+            assert run.returncode == 0, run.communicate()[1]
+            run.communicate()
+            return kills
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        kills += 1
+
+
+def contents(report):
+    """Every file of a report, {path: what it says}, but for how long things took."""
+    found = {}
+    for path in sorted(p for p in report.rglob("*") if p.is_file() and p.name != ".lock"):
+        name = str(path.relative_to(report))
+        if name == "results.csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                found[name] = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+        elif name == "grades.sqlite":
+            found |= {f"{name}: {table}": rows for table, rows in _tables(path).items()}
+        elif not name.startswith("grades.sqlite-"):
+            found[name] = path.read_bytes()
+    return found
+
+
+def _tables(path):
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        connection.row_factory = sqlite3.Row
+        names = [name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: sorted([tuple(row[k] for k in row.keys() if k != "seconds")  # noqa: SIM118  a Row is no dict
+                              for row in connection.execute(f"SELECT * FROM {name}")], key=repr) for name in names}
+
+
+def differences(one, other):
+    """What is not the same in two reports: names, and of tables the lines."""
+    return {name: [line for line in one.get(name, ()) if line not in other.get(name, ())]
+            if isinstance(one.get(name), list) else "another text" for name in sorted({*one, *other})
+            if one.get(name) != other.get(name)}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """(folder, the report of one lane on its own)."""
+    folder = tmp_path_factory.mktemp("batch")
+    hand_in(folder, batch(COUNT))
+    return folder, whole(folder, tmp_path_factory.mktemp("report"), "--lanes", "1", "--isolation", confine.probe())
+
+
+def test_two_lanes_beside_a_busy_process_give_the_same_report(graded, tmp_path):
+    """A grade depends on who else uses the machine, or on who was graded before."""
+    folder, expected = graded
+    busy = subprocess.Popen(BUSY)
+    try:
+        found = whole(folder, tmp_path, "--lanes", "2", "--isolation", confine.probe())
+    finally:
+        busy.kill()
+        busy.wait()
+    assert differences(expected, found) == {}
+
+
+@pytest.mark.skipif(confine.probe() != "A", reason="only one level can be enforced here")
+def test_level_b_gives_the_verdicts_of_level_a(graded, tmp_path):
+    """Whoever is graded in a container gets other grades."""
+    folder, expected = graded
+    found = whole(folder, tmp_path, "--isolation", "B")["results.csv"]
+    assert [r | {"isolation": "A"} for r in found] == expected["results.csv"]
+
+
+@pytest.mark.parametrize("seed", range(KILLED))
+def test_a_run_that_is_killed_at_any_moment_gives_the_same_report(graded, tmp_path, seed):
+    """A student is lost, graded by half or twice; or a half-written page stays behind."""
+    folder, expected = graded
+    killed_until_done(folder, tmp_path, random.Random(seed), longest=25)
+    assert differences(expected, contents(tmp_path)) == {}
+
+
+def main(times, files, base):
+    """Say of each time how often it was killed and what was not the same; exit status 1 where something was not."""
+    base, wrong = Path(tempfile.mkdtemp(dir=base)), 0
+    (base / "batch").mkdir()
+    hand_in(base / "batch", batch(files))
+    began = time.monotonic()
+    expected = whole(base / "batch", base / "whole", "--lanes", "1")
+    took = time.monotonic() - began
+    for seed in range(times):
+        kills = killed_until_done(base / "batch", base / "report", random.Random(seed), took)
+        found = differences(expected, contents(base / "report"))
+        wrong += bool(found)
+        print(f"{seed}: killed {kills} times, {found or 'the same report'}", flush=True)
+        shutil.rmtree(base / "report")
+    shutil.rmtree(base)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
