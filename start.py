@@ -1,13 +1,15 @@
-"""Opens the course in an environment of its own. It needs Python 3.11 or newer with pip, and nothing else.
+"""Opens the course in an environment of its own. It needs Python 3.11 to 3.14 with pip, and nothing else.
 
     python3 start.py lab              open the first lesson in JupyterLab
     python3 start.py lab NOTEBOOK     open another one; options go on to JupyterLab
     python3 start.py update           get the newest version; your notebooks and answers stay
     python3 start.py test             run the tests; options go on to pytest
+    python3 start.py install EXTRA    add what only some need: weights (of lessons 13 and 15), build, site, ...
     python3 start.py COMMAND ...      run any command in the environment, for example: python3 start.py python
 
 The environment is the folder .venv beside this file. The first call makes it and installs what requirements.txt
-names (some minutes; 2 to 8 GB of disk); later calls start at once. To begin afresh, delete .venv.
+names: some minutes and 1.5 GB of disk, or 5 GB on Linux with an NVIDIA driver. Later calls start at once; `test` adds
+what tests need. To begin afresh, delete .venv.
 On Windows, type py instead of python3.
 """
 
@@ -30,6 +32,8 @@ PIP = [PYTHON, "-m", "pip"]
 STAMP = os.path.join(VENV, "course.json")  # written last: where .venv was made, by which Python, from what
 LOG = os.path.join(VENV, "install.log")  # all that pip said
 LOCK = os.path.join(ROOT, ".venv.lock")  # locked during an install; not empty: an install began and never ended
+OLDEST, NEWEST = (3, 11), (3, 14)  # the Pythons that all packages are made for
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"  # PyTorch's own, for Linux, where others bring GPU libraries along
 
 # Settings meant for another Python, or that would make pip install elsewhere or not at all. Where pip looks is kept.
 FOREIGN = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_QUIET", "PIP_DRY_RUN",
@@ -47,8 +51,12 @@ def main(arguments):
         print(__doc__.strip())
         return 0
     try:
-        if arguments[0] != "update" and not is_ready():  # a new version may be what mends the environment
-            make_ready()
+        extras = extras_for(arguments)
+        if arguments[0] != "update" and not is_ready(extras):  # a new version may be what mends the environment
+            make_ready(extras)
+        if arguments[0] == "install":
+            print("Installed: " + ", ".join(extras))
+            return 0
         return hand_over(*command_for(arguments))
     except Stop as stop:
         sentence = str(stop)
@@ -64,9 +72,23 @@ def main(arguments):
 # ---- Is .venv what it should be? Only small files are looked at, so that a ready course starts at once ----
 
 
-def is_ready():
+def extras_for(arguments):
+    """The extras of pyproject.toml that a command needs."""
+    if arguments[0] != "install":
+        return ["test"] if arguments[0] == "test" else []
+    with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
+        section = file.read().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    known = re.findall(r"^([a-z]+) = ", section, re.MULTILINE)
+    if len(arguments) < 2 or set(arguments[1:]) - set(known):
+        raise Stop("`start.py install` takes one or more of these: " + ", ".join(sorted(known)))
+    return arguments[1:]
+
+
+def is_ready(extras):
     """Whether .venv is whole and holds what is asked for now."""
-    return not is_unfinished() and is_sound() and read_stamp().get("wants") == wants()
+    stamp = read_stamp()
+    there = stamp.get("wants") == wants() and set(extras) <= set(stamp.get("extras", []))
+    return there and not is_unfinished() and is_sound()
 
 
 def is_unfinished():
@@ -109,31 +131,44 @@ def wants():
 # ---- Making it so ----
 
 
-def make_ready():
+def make_ready(extras):
     """Bring .venv up to date; make it anew where it is missing, broken, moved or half made."""
-    if sys.version_info < (3, 11):
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        age = "old" if sys.version_info < OLDEST else "new"
         raise Stop(
-            f"Python {this_python()} ({sys.executable}) is too old for this course: install Python 3.13 from "
+            f"Python {this_python()} ({sys.executable}) is too {age} for this course: install Python 3.13 from "
             "python.org and use it by its name, for example: python3.13 start.py lab"
         )
     with open(LOCK, "a") as lock:
         wait_for(lock)
-        if is_ready():  # another start.py made it so while we waited
+        if is_ready(extras):  # another start.py made it so while we waited
             return
-        began, anew = time.time(), is_unfinished() or not is_sound()
+        extras = sorted(set(extras) | set(read_stamp().get("extras", [])))
+        began, anew = time.time(), why_anew()
         lock.write("installing")
         lock.flush()
         os.fsync(lock.fileno())
         if anew:
-            print("Making the environment of the course: once, some minutes.", flush=True)
+            print(f"Making the environment of the course{anew}.", flush=True)
             make_venv()
         else:
             print("Bringing the environment of the course up to date.", flush=True)
         give_pip()
-        install_packages(lock)
-        finish()
+        install_packages(lock, extras)
+        finish(extras)
         lock.truncate(0)
         print(f"Ready after {time.time() - began:.0f} seconds.", flush=True)
+
+
+def why_anew():
+    """Why .venv has to be made from nothing, for the person who waits for it; "" where it can be filled as it is."""
+    if not os.path.lexists(VENV):
+        return ": once, some minutes"
+    if is_unfinished():
+        return " anew, as the last install did not end"
+    if not is_sound():
+        return " anew, as this folder was moved or copied, or its Python has changed; your notebooks stay as they are"
+    return ""
 
 
 def wait_for(lock):
@@ -195,42 +230,78 @@ def give_pip():
     raise Stop(explain_pip("".join(words)))
 
 
-def install_packages(lock):
-    """Have pip install everything; show where it is, and keep its words in the log."""
+def install_packages(lock, extras):
+    """Have pip install everything; say how far it is, and keep its words in the log."""
     scratch = os.path.join(VENV, "tmp")  # on the same disk, and gone with .venv if pip is killed
     os.makedirs(scratch, exist_ok=True)
     os.set_inheritable(lock.fileno(), True)  # if we are killed, pip keeps the lock for as long as it lives on
-    pip = subprocess.Popen(
-        PIP + ["install", "--no-input", "--progress-bar=off", "-r", "requirements.txt", "-e", "."],
-        cwd=ROOT, env=environment(TMPDIR=scratch, TEMP=scratch, TMP=scratch), close_fds=False,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )
-    said = ""
-    with pip, open(LOG, "w", encoding="utf-8") as log:
-        for line in pip.stdout:
-            line = line.decode(errors="replace")
-            said += line
-            log.write(line)
-            log.flush()
-            show(line)
+    course = ".[" + ",".join(extras) + "]" if extras else "."
+    with open(LOG, "w", encoding="utf-8") as log:
+        if is_linux_without_gpu():
+            cpu_torch = ["--no-deps", "--index-url", CPU_BUILDS, "--retries", "1", "--timeout", "15", torch_pin()]
+            if run_pip(cpu_torch, scratch, log)[0]:
+                print("  PyTorch's CPU build cannot be had here: its usual one comes, with 3 GB more.", flush=True)
+        code, said = run_pip(["-r", "requirements.txt", "-e", course], scratch, log)
     shutil.rmtree(scratch, ignore_errors=True)
-    if pip.returncode:
+    if code:
         if "Installing collected packages" not in said:
             lock.truncate(0)  # pip had not touched anything yet: what is in .venv is whole
         raise Stop(explain_pip(said))
 
 
-def show(line):
-    """Tell the person which package pip has come to."""
-    begins, wheel = r"\s*(?:Downloading|Using cached|Processing) ", r"(?:.*[/\\])?([^-/\\]+)-([^-]+)-\S+\.whl\s"
-    wheel = re.match(begins + wheel + r"(\(.*[MG]B\))?", line)
+def is_linux_without_gpu():
+    """Whether torch would bring along GPU libraries that nobody here can use: there is no NVIDIA driver."""
+    driver = os.path.exists("/proc/driver/nvidia") or shutil.which("nvidia-smi")
+    return sys.platform.startswith("linux") and not driver
+
+
+def torch_pin():
+    """The line of requirements.txt that names torch."""
+    with open(os.path.join(ROOT, "requirements.txt"), encoding="utf-8") as file:
+        return next(line.strip() for line in file if line.startswith("torch=="))
+
+
+def run_pip(what, scratch, log):
+    """Run pip's install; its exit status, and all that it said."""
+    pip = subprocess.Popen(
+        PIP + ["install", "--no-input", "--progress-bar=off", "--no-compile"] + what,  # Python compiles what is used
+        cwd=ROOT, env=environment(TMPDIR=scratch, TEMP=scratch, TMP=scratch), close_fds=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )
+    said, fetched = "", []
+    with pip:
+        for line in pip.stdout:
+            line = line.decode(errors="replace")
+            said += line
+            log.write(line)
+            log.flush()
+            show(line, fetched)
+    return pip.returncode, said
+
+
+def show(line, fetched):
+    """Tell the person how far pip is: one line that counts, and changes in place on a screen."""
+    begins, wheel = r"\s*(?:Downloading|Using cached|Processing) ", r"(?:.*[/\\])?([^-/\\]+)-[^-]+-\S+\.whl\s"
+    wheel, screen = re.match(begins + wheel + r"(?:\(([\d.]+) ([kMG]?B))?", line), sys.stdout.isatty()
     if wheel:
-        print("  fetching", *filter(None, wheel.groups()), flush=True)
+        name, size, unit = wheel.groups()
+        fetched.append(float(size or 0) * {"kB": 1e-3, "GB": 1e3, "B": 1e-6}.get(unit, 1))
+        if screen:
+            print(f"\r  {counted(fetched)}, the last one {name}"[:79].ljust(79), end="", flush=True)
     elif line.startswith("Installing collected packages:"):
-        print(f"  installing {line.count(',') + 1} packages; this takes longest, one to three minutes", flush=True)
+        if fetched:
+            print(f"\r  {counted(fetched)}".ljust(79) if screen else f"  {counted(fetched)}")
+        packages = line.count(",") + 1
+        lasts = "; this takes longest, one to three minutes" if packages > 50 else ""
+        print(f"  installing {packages} package{'s' * (packages > 1)}{lasts}", flush=True)
 
 
-def finish():
+def counted(fetched):
+    """How much has been fetched: the megabytes of each package."""
+    return f"fetched {len(fetched)} package{'s' * (len(fetched) > 1)}, {sum(fetched):.0f} MB"
+
+
+def finish(extras):
     """Keep JupyterLab from asking the network for news; then say, on the disk itself, that .venv is whole."""
     settings = os.path.join(VENV, "share", "jupyter", "lab", "settings")
     os.makedirs(settings, exist_ok=True)
@@ -240,7 +311,7 @@ def finish():
     python = os.path.basename(os.path.realpath(PYTHON))
     getattr(os, "sync", lambda: None)()  # a power cut must not leave a stamp on half a package
     with open(STAMP, "w", encoding="utf-8") as file:
-        json.dump({"folder": ROOT, "base": base, "python": python, "wants": wants()}, file)
+        json.dump({"folder": ROOT, "base": base, "python": python, "wants": wants(), "extras": extras}, file)
 
 
 # ---- One sentence for whatever went wrong ----
@@ -250,7 +321,7 @@ def explain(said, otherwise):
     """The sentence for a full disk or a locked folder, wherever it was met."""
     if re.search(r"\[Errno (28|69|122)\]|No space left|\[WinError 112\]", said):
         free = shutil.disk_usage(ROOT).free // 2**20
-        return f"the disk under {ROOT} is full ({free} MB left): make room, 2 to 8 GB, and run the same command again"
+        return f"the disk under {ROOT} is full ({free} MB left): make room, 2 to 6 GB, and run the same command again"
     denied = re.search(r"\[(Errno (?:1|13|30)|WinError (?:5|32))\][^'\n]*(?:'(.*?)')?", said)
     if denied:
         in_use = "Win" in denied.group(1)
@@ -269,7 +340,7 @@ def explain_pip(said):
                     "command again")
     elif missing:
         sentence = (f"there is no {missing.group(1)} for Python {this_python()} on this kind of machine: use a 64-bit "
-                    "Python 3.11, 3.12 or 3.13")
+                    "Python 3.11 to 3.14")
     return explain(said, otherwise=f"{sentence} (all that pip said: {LOG})")
 
 

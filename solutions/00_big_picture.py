@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 00 · The big picture: the whole Transformer first
 #
-# *45 minutes · needs Python and a little PyTorch · one exercise*
+# *45 minutes · needs Python and [a little PyTorch](../docs/primer.md) · one exercise*
 #
 # **At the end you can**
 #

@@ -228,7 +228,7 @@ def test_a_gap_in_the_map_fails_the_check(built):
     assert said.splitlines() == [
         "course_lib/concepts.tsv: C201: solutions/04_small.py has no cell named 'two'",
         "course_lib/concepts.tsv: C201: solutions/04_small.py has no exercise or claim: no_claim",
-        "README.md: its map of lessons is out of date: run python -m course_lib.staff.build"]
+        "docs/concepts.md: its map of lessons is out of date: run python -m course_lib.staff.build"]
 
 
 def test_a_readme_without_the_map_of_lessons_fails_the_check(built):
@@ -238,6 +238,16 @@ def test_a_readme_without_the_map_of_lessons_fails_the_check(built):
     readme.write_text("# A course\n")
     said = build(built, "--check")[2]
     assert said == "README.md: it has no line <!-- lessons: written by the build --> for the map of lessons"
+
+
+def test_the_readme_says_how_long_the_whole_course_takes(built):
+    """A total that was typed, and stayed when a lesson grew."""
+    readme = built / "README.md"
+    readme.write_text(f"{syllabus.TOTAL}\n{syllabus.END_TOTAL}\n{readme.read_text()}")
+    assert build(built, "--check")[2].startswith("README.md: its map of lessons is out of date")
+    rewrite(built, "*5 minutes*", "*125 minutes*")
+    assert build(built)[0] == 0
+    assert "1 lessons, 1 exercises, about 2 hours." in readme.read_text() and "| 125 | 1 |" in readme.read_text()
 
 
 # Quick

@@ -5,7 +5,6 @@ import random
 import signal
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -415,14 +414,6 @@ def test_a_card_is_html_that_cannot_be_broken_out_of():
 
     assert "<script>" not in as_html(result.rows, result.status)
     assert "&lt;script&gt;" in as_html(result.rows, result.status)
-
-
-def test_the_card_in_the_readme_is_the_one_a_learner_sees():
-    """A README that shows a card nobody gets."""
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    shown = next(block for block in readme.split("```") if "not right yet" in block)
-    no_scale = next(m for m in EXERCISES["scaled_dot_product_attention_single"].mistakes if m.name == "no-scale").answer
-    assert shown.split() == check(no_scale, "scaled_dot_product_attention_single").message.split()
 
 
 @pytest.mark.parametrize(("name", "answer", "words"), [

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -461,6 +462,26 @@ def test_the_folder_above_imdb_is_refused_with_the_right_one(folder):
     """0 reviews, and a training on nothing."""
     with pytest.raises(Missing, match="give the folder aclImdb that has train and test in it"):
         imdb(folder.parent)
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_packages_that_read_it_are_named_before_anything_is_fetched(quick, monkeypatch, here):
+    """ModuleNotFoundError after 90 MB had been fetched."""
+    if here:
+        fetch("one")
+    asset = assets.ASSETS["one"]
+    monkeypatch.setitem(assets.ASSETS, "one", asset._replace(read_with=("torch", "a_package_nobody_has")))
+    monkeypatch.setattr(assets, "_download", lambda *_: pytest.fail("it was fetched"))
+    with pytest.raises(Missing, match=r"^'one' is read with a_package_nobody_has, not installed here: "
+                                      r"run `%pip install a_package_nobody_has` in a cell, once, and then"):
+        fetch("one")
+
+
+def test_what_reads_weights_is_in_the_extra_of_that_name():
+    """A sentence that names a package which nobody has pinned."""
+    extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    pinned = {line.split("==")[0] for line in extras["optional-dependencies"]["weights"]}
+    assert {package for asset in assets.ASSETS.values() for package in asset.read_with} == pinned
 
 
 def test_what_is_not_here_is_only_downloaded_when_that_is_wanted(index):

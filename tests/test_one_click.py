@@ -53,8 +53,7 @@ def test_codespaces_and_binder_install_what_start_py_installs():
     container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
     assert container["postCreateCommand"].startswith("python3 start.py ")
     assert (ROOT / container["customizations"]["codespaces"]["openFiles"][0]).exists()
-    lines = (ROOT / ".binder/requirements.txt").read_text().splitlines()
-    assert [line for line in lines if not line.startswith("#")] == ["-r ../requirements.txt"]
+    assert "\n-r ../requirements.txt\n" in (ROOT / ".binder/requirements.txt").read_text()
     allowed = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"])
     assert (ROOT / ".binder/runtime.txt").read_text().strip().removeprefix("python-") in allowed
     assert container["image"].rpartition(":")[2] in allowed
@@ -76,25 +75,43 @@ def elsewhere(tmp_path):
     return tmp_path
 
 
-def test_a_lesson_by_itself_installs_the_course_and_runs_to_its_end(elsewhere):
-    """A badge whose notebook ends in ModuleNotFoundError, or a package that leaves a file at home."""
-    notebook = nbformat.read(LESSONS / "01_attention_before_networks.ipynb", as_version=4)
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    code[0], count = re.subn(r"git\+\S+", f"--no-index --no-build-isolation {elsewhere / 'course'}", code[0])
+def run_cells(elsewhere, course, cells):
+    """Run a lesson's code cells in a Python of their own, which installs the course from where is said."""
+    cells[0], count = re.subn(r'git\+[^"]+', course, cells[0])
     assert count == 1
     (elsewhere / "run.py").write_text(
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "import importlib.util\n"
         "assert importlib.util.find_spec('course_lib') is None\n"
         "shell = InteractiveShell.instance()\n"
-        f"for source in {code!r}:\n"
-        "    shell.run_cell(source).raise_error()\n"
+        f"for source in {cells!r}:\n"
+        "    if not shell.run_cell(source).success:\n"
+        "        raise SystemExit(1)\n"
         "import course_lib\n"
         "print('ran with', course_lib.__version__, 'of', course_lib.__file__)\n")
     python = elsewhere / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")} | {"MPLBACKEND": "agg"}
-    done = subprocess.run([python, "run.py"], cwd=elsewhere, env=variables, capture_output=True, text=True)
+    return subprocess.run([python, "run.py"], cwd=elsewhere, env=variables, capture_output=True, text=True)
+
+
+def code_cells(stem):
+    notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_a_lesson_by_itself_installs_the_course_and_runs_to_its_end(elsewhere):
+    """A badge whose notebook ends in ModuleNotFoundError, or a package that leaves a file at home."""
+    course = f"--no-index --no-build-isolation {elsewhere / 'course'}"
+    done = run_cells(elsewhere, course, code_cells("01_attention_before_networks"))
     assert f"ran with {versions.VERSION} of {elsewhere / 'venv'}" in done.stdout, done.stdout[-2000:] + done.stderr
+
+
+def test_a_lesson_that_cannot_install_the_course_ends_in_one_sentence(elsewhere):
+    """A wall of pip's words, and then ModuleNotFoundError."""
+    done = run_cells(elsewhere, f"git+{(elsewhere / 'nowhere').as_uri()}", code_cells("01_attention_before_networks"))
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line and not line.startswith("Note: you may")]
+    assert done.returncode == 1 and len(said) == 1, said
+    assert said[0].startswith("The course could not be installed. Is there a network? %pip install ")
 
 
 def test_nothing_is_said_where_they_match(capsys):

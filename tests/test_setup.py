@@ -45,19 +45,54 @@ def conda():
     return yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 
+def extras():
+    return {name: [Requirement(line) for line in lines]
+            for name, lines in pyproject()["project"]["optional-dependencies"].items()}
+
+
 def test_every_requirement_is_pinned_to_one_version_and_named_once():
     """An open range gave each learner another set of packages, and plain `torch` several GB of it."""
     assert requirements()
-    for requirement in requirements():
+    course, named = pyproject()["project"]["name"], requirements() + [r for lines in extras().values() for r in lines]
+    others = [requirement for requirement in named if requirement.name != course]
+    for requirement in others:
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
-    names = [requirement.name.lower() for requirement in requirements()]
+    names = [requirement.name.lower() for requirement in others]
     assert len(set(names)) == len(names)
 
 
-def test_conda_users_get_the_same_packages():
-    """The conda file listed packages of its own and fell behind."""
-    assert [part["pip"] for part in conda() if isinstance(part, dict)] == [["-r requirements.txt"]]
+IMPORTED_AS = {"scikit-learn": "sklearn", "pytest-xdist": "xdist", "PyYAML": "yaml"}
+
+
+def test_lessons_bring_nothing_that_only_tests_and_authors_need():
+    """Every learner installed a browser driver, three test frameworks and two engines for files of weights."""
+    lessons = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py"))
+    library = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "course_lib").rglob("*.py")
+                       if "staff" not in path.parts)
+    for requirement in requirements():
+        name = IMPORTED_AS.get(requirement.name, requirement.name)
+        used = re.search(rf"^\s*(?:import|from) {name}\b", lessons + library, re.MULTILINE)
+        assert used or name in ("jupyterlab", "ipykernel"), f"{name} is imported by no lesson"
+    for requirement in extras()["build"] + extras()["test"][1:]:
+        name = IMPORTED_AS.get(requirement.name, requirement.name)
+        assert not re.search(rf"^\s*(?:import|from) {name}\b", lessons + library, re.MULTILINE), name
+
+
+def test_conda_users_and_binder_get_the_same_packages():
+    """The conda file listed packages of its own and fell behind; and a machine without a GPU got GPU libraries."""
+    lines = (ROOT / ".binder/requirements.txt").read_text().splitlines()
+    index = f"--extra-index-url {start().CPU_BUILDS}"
+    assert [line for line in lines if not line.startswith("#")] == [index, "-r ../requirements.txt"]
+    assert [part["pip"] for part in conda() if isinstance(part, dict)] == [[index, "-r requirements.txt"]]
     assert {re.split("[=<>]", part)[0] for part in conda() if isinstance(part, str)} == {"python", "pip"}
+
+
+def start():
+    """start.py as a module."""
+    spec = importlib.util.spec_from_file_location("start", ROOT / "start.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_condas_python_is_one_that_the_course_allows():
@@ -73,17 +108,33 @@ def test_the_package_takes_its_dependencies_from_requirements_txt():
     assert pyproject()["tool"]["setuptools"]["dynamic"]["dependencies"] == {"file": ["requirements.txt"]}
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "pyproject.toml", "environment.yml", "start.py"])
-def test_no_file_says_where_packages_come_from(name):
+@pytest.mark.parametrize("name", ["requirements.txt", "pyproject.toml", "environment.yml", "start.py",
+                                  ".binder/requirements.txt"])
+def test_no_file_says_where_packages_come_from_but_for_pytorchs_cpu_builds(name):
     """An extra index that cannot be reached costs a minute and a half of retries, and nobody's own mirror was asked."""
     text = (ROOT / name).read_text()
-    assert not re.search(r"https?://|index-url|find-links|--index|-f ", text)
+    for known in (start().CPU_BUILDS, *pyproject()["project"]["urls"].values()):
+        text = text.replace(known, "")
+    assert not re.search(r"https?://|find-links|-f ", text)
 
 
-def test_the_two_files_about_python_agree_with_start_py(course):
-    """start.py let a Python pass that pip then refused, in words of its own."""
-    oldest = pyproject()["project"]["requires-python"].lstrip(">=")
-    assert f"< ({oldest.replace('.', ', ')})" in (ROOT / "start.py").read_text()
+def test_uv_takes_torch_and_nothing_else_from_pytorchs_cpu_builds():
+    """uv brought 3 GB of GPU libraries to every Linux; an index that is not explicit is asked for all packages."""
+    uv = pyproject()["tool"]["uv"]
+    assert uv["index"] == [{"name": "pytorch-cpu", "url": start().CPU_BUILDS, "explicit": True}]
+    assert uv["sources"] == {"torch": {"index": "pytorch-cpu", "marker": "sys_platform == 'linux'"}}
+
+
+def test_the_files_about_python_agree_with_start_py():
+    """start.py let a Python pass that pip then refused, in words of its own; or CI never ran the newest one."""
+    allowed = SpecifierSet(pyproject()["project"]["requires-python"])
+    (least, most), newest = start().OLDEST, start().NEWEST
+    assert [f"3.{minor}" for minor in range(20) if f"3.{minor}" in allowed] == [
+        f"{least}.{minor}" for minor in range(most, newest[1] + 1)]
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    assert ci["jobs"]["test"]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(most, newest[1] + 1)]
+    told = f"{least}.{most} to {newest[0]}.{newest[1]}"
+    assert f"Python {told}" in start().__doc__ and told in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 # ---- start.py, in a copy of the course, with a script for pip ----
@@ -94,7 +145,7 @@ here = pathlib.Path({folder!r})
 if "install" not in sys.argv:
     sys.exit(0)
 with open(here / "pip-calls", "a") as calls:
-    calls.write("call\\n")
+    calls.write("call " + " ".join(sys.argv) + "\\n")
 {body}
 """
 
@@ -122,7 +173,8 @@ class Course:
         folder.mkdir()
         shutil.copy(ROOT / "start.py", folder)
         (folder / "requirements.txt").write_text("torch==2.13.0\n")
-        (folder / "pyproject.toml").write_text("[project]\n")
+        extras = "[project.optional-dependencies]\nsite = []\ntest = []\n"
+        (folder / "pyproject.toml").write_text(f"{extras}[tool]\nno = []\n")
         self.load()
         self.pip_does("")
 
@@ -133,6 +185,7 @@ class Course:
         spec.loader.exec_module(self.start)
         self.start.PIP = [sys.executable, str(self.folder / "fake_pip.py")]
         self.start.hand_over = lambda command, folder: self.handed.append((command, folder)) or 0
+        self.start.is_linux_without_gpu = lambda: False  # else torch is asked for first, by itself
 
     def pip_does(self, body):
         (self.folder / "fake_pip.py").write_text(FAKE_PIP.format(folder=str(self.folder), body=body))
@@ -140,9 +193,13 @@ class Course:
     def pip_fails(self, said):
         self.pip_does(f"print({said!r}); sys.exit(1)")
 
-    def pip_calls(self):
+    def pip_was_called(self):
+        """The arguments of every install."""
         calls = self.folder / "pip-calls"
-        return calls.read_text().count("call") if calls.exists() else 0
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def pip_calls(self):
+        return len(self.pip_was_called())
 
     def call(self, *arguments):
         return self.start.main(list(arguments or ["python"]))
@@ -151,6 +208,7 @@ class Course:
         """start.py as a process of its own, with the same stand-in for pip."""
         code = (
             "import os, sys, start; os.sync = lambda: None;"
+            "start.is_linux_without_gpu = lambda: False;"
             f"start.PIP = {self.start.PIP!r}; sys.exit(start.main({list(arguments or ['python', '-c', ''])!r}))"
         )
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -209,16 +267,101 @@ def test_a_changed_requirement_is_installed_into_what_is_there(course):
     assert course.has_the_trace()
 
 
+def test_tests_bring_what_they_need_and_lessons_do_not(course):
+    """A learner waited for 340 MB of test tools; or a later `lab` threw out what `test` had brought."""
+    course.call("lab")
+    assert course.pip_was_called()[-1].endswith(" -e .")
+    course.call("test")
+    assert course.pip_was_called()[-1].endswith(" -e .[test]")
+    course.call("lab")
+    course.call("test")
+    assert course.pip_calls() == 2
+
+
+def test_extras_are_kept_up_to_date_and_survive_a_move(course):
+    """After a pull the tests ran with last month's tools: what had been added by hand was forgotten."""
+    assert course.call("install", "site") == 0 and course.call("test") == 0
+    with open(course.folder / "requirements.txt", "a") as file:
+        file.write("# new\n")
+    course.call("lab")
+    assert course.pip_was_called()[-1].endswith(" -e .[site,test]")
+    course.folder = Path(shutil.move(course.folder, course.folder.parent / "moved"))
+    course.load()
+    course.pip_does("")
+    course.call("lab")
+    assert course.pip_was_called()[-1].endswith(" -e .[site,test]")
+
+
+@pytest.mark.parametrize("names", [[], ["sites"], ["site", "no"]])
+def test_an_extra_that_does_not_exist_is_one_sentence(course, sentence, names):
+    """pip warns of an unknown extra, installs nothing and is content."""
+    assert course.call("install", *names) == 1
+    assert "one or more of these: site, test" in sentence() and course.pip_calls() == 0
+
+
+def test_without_a_gpu_torch_comes_from_pytorchs_cpu_builds(course):
+    """3 GB of GPU libraries on a laptop that has no GPU. Only torch is asked for there, and never twice."""
+    course.start.is_linux_without_gpu = lambda: True
+    assert course.call() == 0
+    first, second = course.pip_was_called()
+    assert "--no-deps --index-url " + course.start.CPU_BUILDS in first and first.endswith(" torch==2.13.0")
+    assert "index" not in second and second.endswith("-r requirements.txt -e .")
+
+
+def test_where_pytorchs_cpu_builds_cannot_be_reached_the_usual_ones_come(course, capfd):
+    """A school's network that lets only one index through."""
+    course.start.is_linux_without_gpu = lambda: True
+    course.pip_does("sys.exit('no index' if '--index-url' in sys.argv else 0)")
+    assert course.call() == 0 and course.pip_calls() == 2
+    assert "its usual one comes" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("platform, path, smi, cpu", [
+    ("linux", None, None, True), ("linux", "/proc/driver/nvidia", None, False), ("linux", None, "nvidia-smi", False),
+    ("darwin", None, None, False), ("win32", None, None, False)])
+def test_a_gpu_is_known_by_its_driver(monkeypatch, platform, path, smi, cpu):
+    """A CPU build beside a GPU, or an index that other systems do not need."""
+    module = start()
+    monkeypatch.setattr(module.os.path, "exists", lambda name: name == path)
+    monkeypatch.setattr(module.shutil, "which", lambda name: smi)
+    monkeypatch.setattr(module.sys, "platform", platform)
+    assert module.is_linux_without_gpu() is cpu
+
+
+PIP_SAYS = """Collecting torch==2.13.0 (from -r requirements.txt (line 2))
+  Downloading torch-2.13.0-cp313-cp313-manylinux_2_28_x86_64.whl.metadata (30 kB)
+Downloading torch-2.13.0-cp313-cp313-manylinux_2_28_x86_64.whl (190.5 MB)
+Using cached numpy-2.4.6-cp313-cp313-manylinux_2_28_x86_64.whl (16.9 MB)
+Processing /wheels/tiny_thing-1.0-py3-none-any.whl
+Downloading small-1.0-py3-none-any.whl (600 kB)
+Installing collected packages: torch, numpy, tiny_thing, small
+"""
+
+
+@pytest.mark.parametrize("screen", [True, False])
+def test_what_is_fetched_is_counted_in_one_line(course, capfd, monkeypatch, screen):
+    """153 lines of `fetching` between the command and the lesson."""
+    course.pip_does(f"print({PIP_SAYS!r})")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: screen, raising=False)
+    assert course.call() == 0
+    said = capfd.readouterr().out
+    lines = [line.split("\r")[-1].rstrip() for line in said.strip().split("\n")]
+    assert lines[1:3] == ["  fetched 4 packages, 208 MB", "  installing 4 packages"] and len(lines) == 4
+    assert ("\r" in said) is screen
+
+
 @pytest.mark.parametrize("move", [shutil.move, copy_tree], ids=["moved", "copied"])
-def test_a_moved_or_copied_folder_gets_a_new_environment(course, move):
+def test_a_moved_or_copied_folder_gets_a_new_environment(course, move, capfd):
     """The scripts in .venv/bin name the old folder: `jupyter: bad interpreter`, or the other copy's lessons."""
     course.call()
     course.leave_a_trace()
+    capfd.readouterr()
     course.folder = Path(move(course.folder, course.folder.parent / "moved"))
     course.load()
     course.pip_does("")
     assert course.call() == 0
-    assert course.start.is_ready() and not course.has_the_trace()
+    assert "was moved or copied" in capfd.readouterr().out
+    assert course.start.is_ready([]) and not course.has_the_trace()
 
 
 @pytest.mark.parametrize("what", ["gone", "another", "base gone"])
@@ -234,7 +377,7 @@ def test_a_python_that_is_gone_or_upgraded_gets_a_new_environment(course, what):
         stamp.update({"python": "python3.8"} if what == "another" else {"base": "/nowhere"})
         Path(course.start.STAMP).write_text(json.dumps(stamp))
     assert course.call() == 0
-    assert course.start.is_ready() and not course.has_the_trace()
+    assert course.start.is_ready([]) and not course.has_the_trace()
 
 
 def test_an_environment_that_uv_made_is_filled_and_kept(course):
@@ -256,7 +399,7 @@ def test_an_install_that_was_killed_is_made_anew_by_the_next_call(course):
     first.communicate()
     course.pip_does("")
     assert course.call() == 0
-    assert course.start.is_ready() and not course.has_the_trace()
+    assert course.start.is_ready([]) and not course.has_the_trace()
 
 
 def test_an_update_that_was_killed_and_then_taken_back_is_made_anew(course):
@@ -265,13 +408,13 @@ def test_an_update_that_was_killed_and_then_taken_back_is_made_anew(course):
     course.leave_a_trace()
     Path(course.start.LOCK).write_text("installing")
     assert course.call() == 0
-    assert course.start.is_ready() and not course.has_the_trace()
+    assert course.start.is_ready([]) and not course.has_the_trace()
 
 
 def test_ctrl_c_ends_in_one_sentence_and_the_next_call_begins_anew(course, sentence, monkeypatch):
     """Ctrl-C printed a traceback and left an environment that looked whole."""
 
-    def interrupted(lock):
+    def interrupted(*_):
         course.leave_a_trace()
         raise KeyboardInterrupt
 
@@ -280,7 +423,7 @@ def test_ctrl_c_ends_in_one_sentence_and_the_next_call_begins_anew(course, sente
         assert course.call() == 130
     assert "Stopped" in sentence()
     assert course.call() == 0
-    assert course.start.is_ready() and not course.has_the_trace()
+    assert course.start.is_ready([]) and not course.has_the_trace()
 
 
 def test_a_second_caller_waits_says_so_and_does_not_install_again(course):
@@ -350,7 +493,7 @@ def test_a_python_without_wheels_is_told_which_python_to_take(course, sentence):
     """On a Python that torch has no wheel for, the sentence blamed the network."""
     course.pip_fails("ERROR: No matching distribution found for torch==2.13.0")
     assert course.call() == 1
-    assert re.search("no torch==2.13.0 for Python .* 3.11, 3.12 or 3.13", sentence())
+    assert re.search("no torch==2.13.0 for Python .* 3.11 to 3.14", sentence())
 
 
 def test_a_failure_that_we_do_not_know_is_told_in_pips_last_error(course, sentence):
@@ -406,13 +549,14 @@ def test_a_ready_course_in_a_read_only_folder_still_works(course, monkeypatch):
     assert course.call() == 0
 
 
-def test_a_python_that_is_too_old_is_told_so(course, sentence, monkeypatch):
+@pytest.mark.parametrize("version, word", [((3, 8, 10), "old"), ((3, 15, 0), "new")])
+def test_a_python_that_is_too_old_or_too_new_is_told_so(course, sentence, monkeypatch, version, word):
     """SyntaxError, or pip's complaint after minutes of downloading."""
-    monkeypatch.setattr(sys, "version_info", (3, 8, 10))
+    monkeypatch.setattr(sys, "version_info", version)
     code = course.call()
     monkeypatch.undo()
     said = sentence()
-    assert code == 1 and "Python 3.8" in said and "install Python 3.1" in said
+    assert code == 1 and f"Python 3.{version[1]} " in said and f"too {word}" in said and "install Python 3.1" in said
     assert not (course.folder / ".venv").exists()
 
 

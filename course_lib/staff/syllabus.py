@@ -1,4 +1,4 @@
-"""The map of the course, concept -> lesson -> cell -> proof: is it complete, and does the README say the same?"""
+"""The map of the course, concept -> lesson -> cell -> proof: is it complete, and do the pages say the same?"""
 
 import ast
 import os
@@ -9,9 +9,10 @@ from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.notebooks import without_magics
 from course_lib.upkeep.versions import SOURCE, VERSION
 
-README = ROOT / "README.md"
+README, CONCEPTS = ROOT / "README.md", ROOT / "docs" / "concepts.md"
 REPOSITORY = SOURCE.removeprefix("https://github.com/")
 BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
+TOTAL, END_TOTAL = "<!-- total: written by the build -->", "<!-- end of total -->"
 
 
 def gaps(lessons):
@@ -47,20 +48,34 @@ def claims_of(source):
 
 
 def section(lessons):
-    """The README's map of lessons, from the map of concepts."""
-    lines = [BEGIN, "", "| lesson | minutes | exercises |", "|---|---|---|"]
+    """The README's table of lessons."""
+    lines = [BEGIN, "", "| lesson | minutes | exercises | in a browser |", "|---|---|---|---|"]
     for lesson in lessons:
-        minutes = re.search(r"(\d+) minutes", lesson.cells[0].source)
-        exercises = ", ".join(f"`{name}`" for name in lesson.exercises) or "none"
         name = f"{lesson.stem}.ipynb"
-        links = f"[{lesson.title}](lessons/{name}) ([solved](solutions/{name}), [Colab]({colab(f'lessons/{name}')}))"
-        lines.append(f"| {links} | {minutes[1] if minutes else '?'} | {exercises} |")
-    lines += ["", "<details><summary>Everything each lesson teaches</summary>", ""]
+        lines.append(f"| [{lesson.title}](lessons/{name}) | {minutes(lesson) or '?'} | {len(lesson.exercises)} "
+                     f"| [Colab]({colab(f'lessons/{name}')}) |")
+    return "\n".join([*lines, "", END])
+
+
+def total(lessons):
+    """How much the whole course is, in one line."""
+    hours, exercises = round(sum(map(minutes, lessons)) / 60), sum(len(lesson.exercises) for lesson in lessons)
+    return f"{TOTAL}\n**{len(lessons)} lessons, {exercises} exercises, about {hours} hours.**\n{END_TOTAL}"
+
+
+def minutes(lesson):
+    """How long a lesson takes, as its first cell says; 0 where it does not."""
+    said = re.search(r"(\d+) minutes", lesson.cells[0].source)
+    return int(said[1]) if said else 0
+
+
+def page(lessons):
+    """docs/concepts.md: everything each lesson teaches, from the map of concepts."""
+    lines = ["# Everything each lesson teaches", ""]
     for lesson in lessons:
-        taught = [row["concept"] for row in concepts() if row["lesson"] == lesson.number]
-        if taught:  # lesson 15 adds no concept: it uses all of them
-            lines += [f"**{lesson.title}**", "", *(f"- {concept}" for concept in taught), ""]
-    return "\n".join([*lines, "</details>", "", END])
+        if taught := [row["concept"] for row in concepts() if row["lesson"] == lesson.number]:
+            lines += [f"## [{lesson.title}](../lessons/{lesson.stem}.ipynb)", "", *(f"- {each}" for each in taught), ""]
+    return "\n".join(lines)
 
 
 def colab(path, repository=REPOSITORY):
@@ -69,25 +84,32 @@ def colab(path, repository=REPOSITORY):
 
 
 def what_is_stale(lessons):
-    """One line for each gap in the map, and one if the README is behind it."""
+    """One line for each gap in the map, and one for each file that is behind it."""
     lines = gaps(lessons)
     if not README.exists() or BEGIN not in README.read_text(encoding="utf-8"):
-        return [*lines, f"README.md: it has no line {BEGIN} for the map of lessons"]
-    if _with_section(lessons) != README.read_text(encoding="utf-8"):
-        lines.append("README.md: its map of lessons is out of date: run python -m course_lib.staff.build")
-    return lines
+        lines.append(f"README.md: it has no line {BEGIN} for the map of lessons")
+    return lines + [f"{path.relative_to(ROOT).as_posix()}: its map of lessons is out of date: "
+                    "run python -m course_lib.staff.build" for path, text in _files(lessons) if _read(path) != text]
 
 
 def write(lessons):
-    """Bring the README's map of lessons up to date; two builds at once find it whole."""
-    if README.exists() and (text := _with_section(lessons)) != README.read_text(encoding="utf-8"):
-        partial = README.with_suffix(f".{os.getpid()}.partial")
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(partial, README)
+    """Bring the README and docs/concepts.md up to date; two builds at once find them whole."""
+    for path, text in _files(lessons):
+        if text != _read(path):
+            path.parent.mkdir(exist_ok=True)
+            partial = path.with_suffix(f".{os.getpid()}.partial")
+            partial.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(partial, path)
 
 
-def _with_section(lessons):
-    text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + section(lessons) + after if rest else text
+def _files(lessons):
+    """What the build writes beside notebooks: (path, text)."""
+    readme = _read(README)
+    for begin, end, new in ((BEGIN, END, section(lessons)), (TOTAL, END_TOTAL, total(lessons))):
+        before, _, rest = readme.partition(begin)
+        readme = before + new + rest.partition(end)[2] if rest else readme
+    return [(CONCEPTS, page(lessons))] + [(README, readme)] * README.exists()
+
+
+def _read(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,0 +1,105 @@
+"""The README: short, true, and of one address; what it shows is what the course does."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from course_lib.checks import EXERCISES, check
+from course_lib.staff import card_picture
+from course_lib.staff.lesson_text import lesson_stems, read_lesson
+from course_lib.upkeep import versions
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EVERYWHERE = ["README.md", "CITATION.cff", "SECURITY.md", "pyproject.toml", "environment.yml", "course_lib/__main__.py",
+              "course_lib/upkeep/versions.py", ".github/ISSUE_TEMPLATE/config.yml"]
+
+
+def test_it_can_be_read_in_one_sitting():
+    """26,000 characters, and the command to begin with nowhere in them."""
+    assert len(README) <= 9000
+    first_screen = README.split("## Begin")[0]
+    for word in ("hours", "exercises", "Python", "no GPU", "docs/card.png", "primer"):
+        assert word in first_screen
+
+
+def test_the_commands_to_get_and_to_start_the_course_are_there():
+    """A stranger who is told to go to "the folder of the course", and never how to get one."""
+    source = PROJECT["urls"]["Source"]
+    assert f"git clone {source}\ncd {source.rpartition('/')[2]}\npython3 start.py lab " in README
+    assert f"({source}/archive/refs/heads/main.zip)" in README and f"({PROJECT['urls']['Documentation']})" in README
+    assert "python3 start.py test " in README and "python3 start.py update " in README
+
+
+def test_the_address_and_the_name_are_those_of_the_package():
+    """A course that moved, and a link, a citation or a cell that stayed."""
+    assert PROJECT["urls"]["Source"] == versions.SOURCE
+    owner, repository = versions.SOURCE.removeprefix("https://github.com/").split("/")
+    assert PROJECT["urls"]["Documentation"] == f"https://{owner}.github.io/{repository}/"
+    addresses = re.compile(r"(?:github\.com/|githubusercontent\.com/|mybinder\.org/v2/gh/|codespaces\.new/|/github/)"
+                           r"([\w.-]+/[\w.-]+?)(?:\.git)?(?=[/)#?\"'\s]|$)", re.M)
+    for name in EVERYWHERE:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert set(addresses.findall(text)) <= {f"{owner}/{repository}"}, name
+    assert "name: " + PROJECT["name"] in (ROOT / "environment.yml").read_text(encoding="utf-8")
+    assert f"pip install {PROJECT['name'].replace('-', '_')}-" in README
+
+
+def test_badges_say_what_is_so():
+    """A badge of a workflow that was renamed, of another licence, or of Pythons that are not tried."""
+    badges = dict(re.findall(r"^\[!\[([^\]]+)\]\(([^)]+)\)\]", README, re.M))
+    assert badges.keys() == {"CI", f"Code: {PROJECT['license']}", "Python 3.11 to 3.14"}
+    assert badges["CI"] == f"{versions.SOURCE}/actions/workflows/ci.yml/badge.svg"
+    assert (ROOT / ".github/workflows/ci.yml").exists()
+    least, most = re.findall(r"3\.(\d+)", PROJECT["requires-python"])
+    assert f"python-3.{least}_to_3.{int(most) - 1}-blue" in badges["Python 3.11 to 3.14"]
+
+
+def test_the_picture_of_a_card_is_the_card_that_a_learner_sees():
+    """A README that shows a card nobody gets."""
+    answer = next(m for m in EXERCISES[card_picture.EXERCISE].mistakes if m.name == card_picture.MISTAKE).answer
+    assert Image.open(card_picture.PICTURE).text["card"] == check(answer, card_picture.EXERCISE).message, (
+        "run python3 start.py python -m course_lib.staff.card_picture")
+    assert card_picture.PICTURE.stat().st_size < 100_000
+
+
+def test_the_picture_of_a_card_can_be_made_anew(browser):
+    """A command in CONTRIBUTING that no longer draws anything, or cuts the card off."""
+    drawn = card_picture.drawn(card_picture.card(), browser)
+    assert drawn.width == Image.open(card_picture.PICTURE).width == 1440 and 400 < drawn.height < 900
+
+
+def test_without_a_browser_one_sentence_says_so(monkeypatch, capsys):
+    """A traceback out of playwright."""
+    monkeypatch.setattr(card_picture.shutil, "which", lambda name: None)
+    assert card_picture.main() == 1 and "install Chromium" in capsys.readouterr().err
+
+
+def test_the_translation_is_one_that_the_lesson_made():
+    """A result that nobody's model has written."""
+    (shown,) = [block for block in README.split("```") if "→" in block]
+    cells = json.loads((ROOT / "solutions/11_transformer.ipynb").read_text(encoding="utf-8"))["cells"]
+    made = "".join("".join(output.get("text", "")) for cell in cells for output in cell.get("outputs", []))
+    assert shown.strip() in made.split("\n")
+
+
+def test_the_total_is_counted():
+    """23.6 hours that stood nowhere, or a number that was typed."""
+    lessons = [read_lesson(stem) for stem in lesson_stems()]
+    minutes = [int(re.search(r"\| (\d+) \| (\d+) \|", line)[1]) for line in README.splitlines() if "[Colab](" in line]
+    exercises = sum(len(lesson.exercises) for lesson in lessons)
+    assert len(minutes) == len(lessons)
+    assert f"**{len(lessons)} lessons, {exercises} exercises, about {round(sum(minutes) / 60)} hours.**" in README
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/primer.md", "docs/concepts.md"])
+def test_links_lead_somewhere(name):
+    """A page that moved, and a link that stayed."""
+    path = ROOT / name
+    targets = re.findall(r"\]\((?!https?://)([^)#\s]+)|src=\"(?!https?://)([^\"]+)", path.read_text(encoding="utf-8"))
+    assert [target for pair in targets for target in pair if target and not (path.parent / target).exists()] == []
