@@ -23,8 +23,7 @@ from tests.test_grade_awkward import hand_in
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
-COUNT = 50  # files: a quarter of the awkward ones
-KILLED = 3  # times in a row of whole reports
+COUNT = 24  # of the awkward files
 BUSY = [sys.executable, "-c", "while True:\n    pass"]
 
 
@@ -117,11 +116,10 @@ def test_level_b_gives_the_verdicts_of_level_a(graded, tmp_path):
     assert [r | {"isolation": "A"} for r in found] == expected["results.csv"]
 
 
-@pytest.mark.parametrize("seed", range(KILLED))
-def test_a_run_that_is_killed_at_any_moment_gives_the_same_report(graded, tmp_path, seed):
+def test_a_run_that_is_killed_at_any_moment_gives_the_same_report(graded, tmp_path):
     """A student is lost, graded by half or twice; or a half-written page stays behind."""
     folder, expected = graded
-    killed_until_done(folder, tmp_path, random.Random(seed), longest=25)
+    assert killed_until_done(folder, tmp_path, random.Random(0), longest=9)
     assert differences(expected, contents(tmp_path)) == {}
 
 
