@@ -45,9 +45,9 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         ours, one = _ours(Path(folder) / "all", options.students), _ours(Path(folder) / "one", 1)
-        theirs = _nbgrader(Path(folder), options.nbgrader) if options.nbgrader else None
         parts = _parts(Path(folder), ours["isolation"])
         course, further, cells = _whole_course(Path(folder), ours["isolation"])
+        theirs = _nbgrader(Path(folder), options.nbgrader) if options.nbgrader else None  # last: it leaves some running
     print(f"\nisolation {ours.pop('isolation')}, {os.cpu_count()} cores\n")
     print("| grader | submissions | wall s | CPU s | CPU ms a submission | a minute |\n|---|---|---|---|---|---|")
     for name, found in (("this one", ours), ("nbgrader", theirs)):
