@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.staff.grade import __main__ as command
-from course_lib.staff.grade import book, confine, lanes, marking
+from course_lib.staff.grade import book, command, confine, lanes, marking
 from tests.test_grade import MASK, REWEIGHT, SHIFT, notebook
 
 ROOT = Path(__file__).parents[1]

@@ -45,7 +45,7 @@ HIDES = re.compile(r"Disable\w*Torch(Function|Dispatch)\w*|Torch(Function|Dispat
 COMPUTED = ("torch", "course_lib", "builtins")  # a name that is looked up there by what code works out is worth a look
 GETTERS = {"operator.attrgetter", "operator.methodcaller"}
 # Modules of the process that runs the cells; no lesson imports them.
-OF_THE_GRADER = {"__main__", "confine", "frames", "memory_files", "worker"}
+OF_THE_GRADER = {"__main__", "confine", "frames", "large_pages", "memory_files", "origin", "worker"}
 HARMLESS = ("os.path", "os.environ", "os.cpu_count")
 TEXT_AS_CODE = {"exec", "eval", "compile"}
 TEXT_AS_CODE_PATHS = {f"builtins.{name}" for name in TEXT_AS_CODE}
