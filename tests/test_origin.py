@@ -56,6 +56,13 @@ def test_the_command_has_what_its_caller_had(begun):
     assert done.returncode == 7
 
 
+@pytest.mark.parametrize("wish", ["", "1"])
+def test_what_is_imported_is_compiled_once(begun, wish):
+    """The clean environment's wish for no bytecode, and a torch that is compiled anew, which takes half a minute."""
+    main = "def main():\n    print(sys.dont_write_bytecode)"
+    assert begun(main, PYTHONDONTWRITEBYTECODE=wish).stdout == f"{bool(wish)}\n"
+
+
 def test_a_template_remembers_nothing_of_the_caller(begun, tmp_path):
     (tmp_path / "search.py").write_text(SEARCH)
     main = ("def main():\n    t = origin.take()\n    assert origin.take() is None\n"

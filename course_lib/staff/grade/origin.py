@@ -65,10 +65,10 @@ def begin():
         streams = {name: {key: getattr(getattr(sys, name), key) for key in STREAM} for name in ("stdout", "stderr")
                    if isinstance(getattr(sys, name), io.TextIOWrapper)}
         descriptor = os.memfd_create("caller", 0)
-        os.write(descriptor, json.dumps([sys.argv, sys.path, dict(os.environ), sys.dont_write_bytecode,
-                                         streams]).encode())
+        os.write(descriptor, json.dumps([sys.argv, sys.path, dict(os.environ), streams]).encode())
+        clean = confine.environment() | {"PYTHONDONTWRITEBYTECODE": "1" if sys.dont_write_bytecode else ""}
         with contextlib.suppress(OSError):
-            os.execve(sys.executable, [sys.executable, "-P", __file__, str(descriptor)], confine.environment())
+            os.execve(sys.executable, [sys.executable, "-P", __file__, str(descriptor)], clean)
     _command()
 
 
@@ -103,7 +103,7 @@ def _part(descriptor):
     theirs.close()
     with open(descriptor, encoding="utf-8") as file:
         file.seek(0)
-        sys.argv, sys.path[:], environment, sys.dont_write_bytecode, streams = json.load(file)
+        sys.argv, sys.path[:], environment, streams = json.load(file)
     os.environ.clear()
     os.environ.update(environment)
     for name, settings in streams.items():
@@ -122,6 +122,7 @@ def _become(control):
     words, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 64)
     if words:
         control.close()
+        sys.dont_write_bytecode = True
         arguments, environment, folder = json.loads(words)
         os.environ.clear()
         os.environ.update(environment)
