@@ -20,7 +20,7 @@ from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.mistakes import ByHand, Mistake, plain_source
-from course_lib.display import pictures
+from course_lib.display import pictures, style
 from course_lib.display.instruments import INSTRUMENTS
 from course_lib.staff import site, syllabus
 from course_lib.staff.lesson_text import lesson_stems, read_lesson
@@ -34,6 +34,7 @@ from course_lib.staff.site import (
     lesson_map,
     lessons,
     links,
+    machine,
     mending,
     misconceptions,
     readme,
@@ -285,6 +286,16 @@ def test_the_card_to_try_is_the_one_that_the_check_gives():
         else:
             mistake, = [m for m in exercise.mistakes if m.source.strip().endswith(line)]
             assert "✗ causal_mask: not right yet" in card and mistake.says in unescape(card)
+
+
+def test_the_drawing_has_other_colours_on_a_dark_page_and_stays_legible():
+    """A slab of paper on a dark page; a box that keeps its light ground below light letters."""
+    html = machine.machine([])
+    drawn = {*re.findall(r"#[0-9a-f]{6}\b", html)}
+    assert drawn == {*machine.ON_DARK} and not re.search(r'[":]#[0-9a-f]{6}\b', html), "a colour that does not change"
+    ground = {*drawn} - {style.INK, "#c9c3b3"}  # letters; a frame
+    for colour in ground:
+        assert style.contrast(machine.ON_DARK[style.INK], machine.ON_DARK[colour]) >= 4.5, colour
 
 
 def test_the_results_are_those_of_the_notebooks_and_the_stored_runs(monkeypatch):
