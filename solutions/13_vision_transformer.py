@@ -79,9 +79,9 @@ assert that_fills_ten_gigabytes
 round(gigabytes, 1)
 
 # %% [markdown]
-# Ten gigabytes for the scores of one head, for one picture. With patches of 16 × 16 there are 16² times fewer tokens,
-# so 16⁴ times fewer scores. Hence the title of the paper: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
-# 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
+# Ten gigabytes for the scores of one head, for one picture. With patches of 16 × 16 there are $16^2$ times fewer
+# tokens, so $16^4$ times fewer scores. Hence the title of the paper: *An Image is Worth 16×16 Words* ([Dosovitskiy et
+# al. 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
 #
 # A colour picture has three numbers for each pixel: red, green, blue. These are its **channels**, C of them. A patch
 # then has C · p · p numbers: first its red ones, row by row, then its green ones, then its blue ones.
