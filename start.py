@@ -247,7 +247,7 @@ def install_packages(lock, extras):
         if is_linux_without_gpu():
             cpu_torch = ["--no-deps", "--index-url", CPU_BUILDS, "--retries", "1", "--timeout", "15", torch_pin()]
             if run_pip(cpu_torch, scratch, log)[0]:
-                print("  PyTorch's CPU build cannot be had here: its usual one comes, with 3 GB more.", flush=True)
+                print("  PyTorch's CPU build cannot be had here: trying its usual one, with 3 GB more.", flush=True)
         code, said = run_pip(["-r", "requirements.txt", "-e", course], scratch, log)
     shutil.rmtree(scratch, ignore_errors=True)
     if code:

@@ -313,7 +313,7 @@ def test_where_pytorchs_cpu_builds_cannot_be_reached_the_usual_ones_come(course,
     course.start.is_linux_without_gpu = lambda: True
     course.pip_does("sys.exit('no index' if '--index-url' in sys.argv else 0)")
     assert course.call() == 0 and course.pip_calls() == 2
-    assert "its usual one comes" in capfd.readouterr().out
+    assert "trying its usual one" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("platform, path, smi, cpu", [
