@@ -807,7 +807,7 @@ allowed.int()[0]
 
 # %% [markdown]
 # Three empty rows in an ordinary sentence. With −∞ alone they would be NaN. One step of training later every output
-# would be, and after two steps all of W_q, W_k and W_v.
+# would be, and after two steps all of $W_q$, $W_k$ and $W_v$.
 
 # %%
 of_torch = F.scaled_dot_product_attention(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)

@@ -1063,8 +1063,8 @@ verdict("root_d_is_stability", scaled_only.isfinite().all())
 # %% [markdown]
 # <details><summary>The reason (first run the cell above)</summary>
 #
-# Subtracting is for stability. √d is for the **variance** of a dot product: it keeps the softmax where it has slopes
-# (lesson 04).
+# Subtracting is for stability. $\sqrt{d}$ is for the **variance** of a dot product: it keeps the softmax where it has
+# slopes (lesson 04).
 #
 # </details>
 #

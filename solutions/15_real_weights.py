@@ -902,8 +902,9 @@ round(near.item(), 4), round(far.item(), 4)
 # %% [markdown]
 # Turning both by the same angle changes nothing between them. Only the difference of the places is left: 2.
 #
-# A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair i by 1 /
-# base^(2i/d). These are the hands of lesson 09. Values are not turned: a word's content does not depend on its place.
+# A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair $i$ by
+# $1 / \text{base}^{2i/d}$. These are the hands of lesson 09. Values are not turned: a word's content does not depend on its
+# place.
 
 # %% [markdown]
 # ### Exercise 4: `apply_rope`
@@ -1259,9 +1260,9 @@ parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": groupe
 # Three models of two blocks, 32 wide. One has the four new parts. One is the same without RoPE: queries and keys stay
 # as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. It also starts otherwise: its
 # token table has numbers of size about 1, and the map at the end is a separate one. In the first two models the table
-# has size 32^−½ and also serves as that map. Each was trained five times, at a learning rate of 0.003, with other first
-# weights and other symbols. These results are stored (`course_lib/experiments/results/15-copies.tsv`). *Your* parts are
-# trained now. **Predict** three bundles of curves.
+# has size $32^{-1/2}$ and also serves as that map. Each was trained five times, at a learning rate of 0.003, with other
+# first weights and other symbols. These results are stored (`course_lib/experiments/results/15-copies.tsv`). *Your*
+# parts are trained now. **Predict** three bundles of curves.
 
 # %%
 from course_lib.experiments.copies import copied, small_llama, train
