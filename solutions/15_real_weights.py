@@ -903,8 +903,8 @@ round(near.item(), 4), round(far.item(), 4)
 # Turning both by the same angle changes nothing between them. Only the difference of the places is left: 2.
 #
 # A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair $i$ by
-# $1 / \text{base}^{2i/d}$. These are the hands of lesson 09. Values are not turned: a word's content does not depend on its
-# place.
+# $1 / \text{base}^{2i/d}$. These are the hands of lesson 09. Values are not turned: a word's content does not depend on
+# its place.
 
 # %% [markdown]
 # ### Exercise 4: `apply_rope`
