@@ -147,6 +147,7 @@ def draw(axis, grid, title="", colours="gray_r", **limits):
     """A grid of numbers as a picture without ticks."""
     axis.imshow(grid, cmap=colours, **limits)
     axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.set_title(title, fontsize=9)
 
 
@@ -846,6 +847,7 @@ def overlay(axis, picture, shares, title=""):
         corner = (n % side + 0.5) * p - half, (n // side + 0.5) * p - half
         axis.add_patch(plt.Rectangle(corner, 2 * half, 2 * half, facecolor="#e6720099", edgecolor="#b35806"))
     axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.set_title(f"{title}\nlargest {shares.max():.2f}", fontsize=9)
 
 
