@@ -27,8 +27,17 @@ def nobody_has_asked_before():
 
 
 @pytest.fixture
-def browser():
-    """A headless Chromium; without one the test is skipped, or fails where COURSE_NEEDS_BROWSER is set."""
+def browser(chromium):
+    """A headless Chromium without a page; without one the test is skipped, or fails where COURSE_NEEDS_BROWSER is set.
+    """
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """The one Chromium of a module's tests. Of a whole run it cannot be: where it lives, no other event loop can."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not found and os.environ.get("COURSE_NEEDS_BROWSER"):
         pytest.fail("COURSE_NEEDS_BROWSER is set, and no Chromium or Chrome is installed")
