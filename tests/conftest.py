@@ -18,10 +18,17 @@ if os.name == "nt":  # the grader needs fork; on Windows it says so and ends
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
-# The longest first, by the seconds of a whole run: each file goes to whichever worker is free, and short ones at the end
-# leave none of them waiting for the other.
+# The longest first, all of 10 seconds and more: each file goes to the worker that is free, and short ones at the end
+# leave none waiting for the other. `--durations=0` shows them.
 LONG = """
-    tests/test_checks.py
+    tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py solutions/11_transformer.ipynb
+    solutions/12_language_models.ipynb solutions/13_vision_transformer.ipynb tests/test_build.py tests/test_grade.py
+    tests/test_claims_fall.py tests/test_browser.py tests/test_authors_guide.py tests/test_release.py tests/test_site.py
+    tests/test_bent_outputs.py tests/test_instruments.py solutions/10_encoder.ipynb tests/test_second_spellings.py
+    tests/test_long_runs.py tests/test_grade_command.py solutions/03_bottleneck_and_version_0.ipynb
+    solutions/08_wires.ipynb solutions/14_general_purpose.ipynb tests/test_seeds.py tests/test_nbgrader.py
+    tests/test_instructors_guide.py tests/test_blanks.py tests/test_bench.py tests/test_setup.py
+    solutions/15_real_weights.ipynb tests/test_site_of_new_lessons.py
 """.split()
 
 
