@@ -33,6 +33,13 @@ def test_the_course_s_own_implementation_is_right(name):
     assert verdict.status == "right", verdict.failure
 
 
+@pytest.mark.parametrize("name", ["weighted_sum", "reweight", "softmax", "cross_attention", "layer_norm"])
+def test_an_answer_that_does_nothing_is_told_so(name):
+    """Two classic mistakes at once can come to the same; a learner who has only begun has made neither."""
+    verdict = judge(EXERCISES[name], lambda x, *_: x)
+    assert verdict.seen and verdict.seen[0].startswith("It gives back `") and not (verdict.mistake or verdict.together)
+
+
 def test_a_stand_in_that_is_checked_is_not_called_the_learner_s_own():
     """A lesson rebinds the name: the check cell alone, run again after a wrong answer, would say that it is right."""
     reweight = check(lambda x: x, "reweight").verified

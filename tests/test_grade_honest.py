@@ -56,6 +56,13 @@ CELLS = {
                               "def reweight(x):\n    return steps[0](x) @ x"],
     "a helper behind it": ["def reweight(x):\n    return helper(x) @ x",
                            "def helper(x):\n    return (x @ x.T).softmax(1)"],
+    "a helper's name used again": ["def helper(x):\n    return (x @ x.T).softmax(1)",
+                                   "def reweight(x):\n    return helper(x) @ x",
+                                   "def helper(mask):\n    return mask.float().mean()"],
+    "a constant used again": ["scale = 1.0\ndef reweight(x):\n    return torch.softmax(scale * x @ x.T, -1) @ x",
+                              "scale = 0.5\nprint(scale)"],
+    "a class used again": ["class Lab:\n    run = staticmethod(lambda x: torch.softmax(x @ x.T, -1) @ x)\n"
+                           "def reweight(*args):\n    return Lab.run(*args)", "class Lab:\n    run = print"],
     "a module with a star": ["%%writefile lib.py\nimport torch\ndef soft(s):\n    return torch.softmax(s, -1)",
                              "from lib import *", "def reweight(x):\n    return soft(x @ x.T) @ x"],
     "another name at first": ["def mine(x):\n    return torch.softmax(x @ x.T, -1) @ x", "reweight = mine"],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.mistakes import in_code
-from course_lib.staff.lesson_text import LESSONS, ROOT, LessonError, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import LESSONS, ROOT, WAYS_ON, LessonError, lesson_stems, read_lesson
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
 from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_twins
@@ -64,7 +64,10 @@ def handout_files(chosen, decided):
     """
     files = {name: (ROOT / name).read_bytes() for name in COPIED}
     for lesson in chosen:
-        files[f"lessons/{lesson.stem}.ipynb"] = _blank(lesson)
+        notebook = _blank(lesson)
+        files[f"lessons/{lesson.stem}.ipynb"] = to_bytes(notebook)
+        for name in {name for cell in notebook.cells for name in re.findall(r"\]\(\.\./(docs/\w+\.md)", cell.source)}:
+            files[name] = (ROOT / name).read_bytes()
     files["README.md"] = _page(chosen, decided).encode()
     return files
 
@@ -95,12 +98,18 @@ def package_files(chosen, decided):
 
 
 def _blank(lesson):
-    """The lesson's notebook; one that the build would write anew is not handed out."""
-    data, path = to_bytes(compose(lesson)[1]), LESSONS / f"{lesson.stem}.ipynb"
-    if not path.exists() or path.read_bytes() != data:
+    """The lesson's notebook, without the ways to what is not handed out; one that is not as it is built is refused."""
+    notebook, path = compose(lesson)[1], LESSONS / f"{lesson.stem}.ipynb"
+    if not path.exists() or path.read_bytes() != to_bytes(notebook):
         raise ReleaseError(f"lessons/{lesson.stem}.ipynb is missing, edited or older than its text: run python -m "
                            f"course_lib.staff.build {lesson.number}")
-    return data
+    return without_ways_on(notebook)
+
+
+def without_ways_on(notebook):
+    """A notebook without its last cell, which leads to solutions and other lessons."""
+    notebook.cells = [cell for cell in notebook.cells if WAYS_ON not in cell.metadata.get("tags", [])]
+    return notebook
 
 
 # Words
@@ -117,12 +126,12 @@ def _page(chosen, decided):
                ""] if alone else []
     return "\n".join([
         "# Transformers from Version 0: what to do", "",
-        "You need Python 3.11, 3.12 or 3.13 with pip. In this folder:", "",
+        "You need Python 3.11 to 3.14 with pip, and 1.5 GB of disk (5 GB on Linux with an NVIDIA driver). In this",
+        "folder:", "",
         "```", f"python3 start.py lab {first}", "```", "",
-        "The first call makes an environment in `.venv`, which takes some minutes and 2 to 8 GB of disk. On Windows,",
-        "type `py` instead of `python3`. Work from the first cell to the last. Each exercise is a blank (`raise",
-        "NotImplementedError`) with a check in the cell after it; the card under the check says what is wrong, as",
-        "often as you like.", "",
+        "The first call makes an environment in `.venv`, which takes some minutes. On Windows, type `py` instead of",
+        "`python3`. Work from the first cell to the last. Each exercise is a blank (`raise NotImplementedError`) with",
+        "a check in the cell after it; the card under the check says what is wrong, as often as you like.", "",
         *without,
         "## Hand in", "",
         "Save the notebook and hand in its file, under the name it has. Keep each answer in one cell, with its imports",

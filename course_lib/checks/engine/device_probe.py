@@ -1,9 +1,8 @@
 """Would this code work on a GPU? Asked on a machine that has none.
 
 On a GPU, a tensor made without `device=` is on the CPU, and mixing it with the arguments fails. Here everything
-is on the CPU, so we keep a list of the tensors that would not be on the GPU and raise where torch would. A device
-that is spelled out, `device="cpu"`, is told from `device=x.device.type` by its being a literal; `torch.device("cpu")`
-looks as `x.device` does here, and passes.
+is on the CPU, so we keep a list of the tensors that would not be on the GPU and raise where torch would. `x.device` is
+"cpu:0" for the others. A literal `device="cpu"` is told from `device=x.device.type` by its being another object.
 """
 
 import contextlib
@@ -21,7 +20,9 @@ NUMPY = {torch.Tensor.numpy, torch.Tensor.__array__}
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}  # an index may stay on the CPU
 MOVES = {torch.Tensor.to, torch.Tensor.type_as, torch.Tensor.cuda}
 COPIES = {torch.Tensor.copy_}
+DEVICE = torch.Tensor.device.__get__
 CPU = sys.intern("cpu")  # the one object that every literal "cpu" is; x.device.type is another one
+HOST, GPU = torch.device("cpu"), torch.device("cpu", 0)
 
 
 class LostDevice(RuntimeError):
@@ -67,10 +68,12 @@ class _Pretence(TorchFunctionMode):
         device = [t for t in tensors if not self.on_host(t)]
         if func in NUMPY and device:
             raise LostDevice("numpy cannot read a tensor that is on a GPU")
+        if func == DEVICE:
+            return HOST if host else GPU
         if any(t.dim() > 0 for t in host) and device and func not in INDEXING | COPIES | MOVES:
             raise LostDevice("a tensor made without device= meets one that is on the device of the arguments")
         result = func(*args, **kwargs)
-        names_the_cpu = any(a is CPU for a in (*args, *kwargs.values()))
+        names_the_cpu = any(a is CPU or isinstance(a, torch.device) and a == HOST for a in (*args, *kwargs.values()))
         if func is torch.Tensor.cpu or (func is torch.Tensor.to and names_the_cpu):
             return self._on_host(result.view_as(result))  # another object: the one that it was stays where it is
         made_on_host = func in FACTORIES and (

@@ -14,7 +14,7 @@ import torch
 
 from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undisturbed
 from course_lib.checks.engine.comparing import Failure, alike, compare
-from course_lib.checks.engine.diagnosing import what_is_seen
+from course_lib.checks.engine.diagnosing import gives_back, what_is_seen
 from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
 from course_lib.checks.engine.mistakes import Mistake
@@ -96,6 +96,8 @@ def _judge(exercise, candidate, seed, ask):
     mistakes = fitting(exercise, asked, replies, first.call)
     if mistakes or failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown, mistakes)
+    if seen := gives_back(exercise, asked, replies):
+        return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
     if both := together(exercise, asked, replies, first.call):

@@ -1,6 +1,6 @@
 """How long grading takes, beside nbgrader on the same submissions (an extra: pip install -e ".[nbgrader]").
 
-    python -m course_lib.staff.grade.bench [--students 200] [--nbgrader 10]
+    python -m course_lib.staff.grade.bench [--students 200] [--nbgrader 10] [--isolation B]
 
 A student hands in four small exercises, one answer in four of them wrong. Counted is the CPU time of the command with
 all its processes; nbgrader's is for fewer students, and both are given per submission. Then, one lane at a time, where
@@ -24,6 +24,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from course_lib.staff.grade import confine
 from course_lib.staff.grade.confine.system_calls import PR_SET_CHILD_SUBREAPER, prctl
 from course_lib.staff.grade.lane import Lane, start_template, write_root
 from course_lib.staff.grade.marking import Marker
@@ -42,13 +43,15 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--students", type=int, default=200)
     parser.add_argument("--nbgrader", type=int, default=10, metavar="STUDENTS", help="0 leaves nbgrader out")
+    parser.add_argument("--isolation", choices=["A", "B"], default=confine.probe(), help="the best there is by default")
     options = parser.parse_args(arguments)
+    level = options.isolation
     with tempfile.TemporaryDirectory() as folder:
-        ours, one = _ours(Path(folder) / "all", options.students), _ours(Path(folder) / "one", 1)
-        parts = _parts(Path(folder), ours["isolation"])
-        course, further, cells = _whole_course(Path(folder), ours["isolation"])
+        ours, one = _ours(Path(folder) / "all", options.students, level), _ours(Path(folder) / "one", 1, level)
+        parts = _parts(Path(folder), level)
+        course, further, cells = _whole_course(Path(folder), level)
         theirs = _nbgrader(Path(folder), options.nbgrader) if options.nbgrader else None  # last: it leaves some running
-    print(f"\nisolation {ours.pop('isolation')}, {os.cpu_count()} cores\n")
+    print(f"\nisolation {level}, {os.cpu_count()} cores\n")
     print("| grader | submissions | wall s | CPU s | CPU ms a submission | a minute |\n|---|---|---|---|---|---|")
     for name, found in (("this one", ours), ("nbgrader", theirs)):
         if found:
@@ -66,11 +69,11 @@ def main(arguments=None):
         print(f"nbgrader takes {ratio:.0f} times the CPU time.")
 
 
-def _ours(folder, students):
+def _ours(folder, students, level):
     write_class(folder / "submissions", students)
-    found = _measured([sys.executable, "-m", "course_lib.staff.grade", str(folder / "submissions"), "-o",
-                       str(folder / "report"), "--exercises", ",".join(ANSWERS)], ROOT)
-    return found | {"students": students, "isolation": found["said"].splitlines()[0].split()[1].rstrip(":")}
+    return _measured([sys.executable, "-m", "course_lib.staff.grade", str(folder / "submissions"), "-o",
+                      str(folder / "report"), "--isolation", level, "--exercises", ",".join(ANSWERS)],
+                     ROOT) | {"students": students}
 
 
 def _parts(folder, level):
@@ -107,7 +110,8 @@ def _whole_course(folder, level):
     for student in ("first", "second"):
         shutil.copytree(ROOT / "solutions", class_ / student, ignore=shutil.ignore_patterns("*.py", "*.txt"))
         graded.append(_measured([sys.executable, "-m", "course_lib.staff.grade", str(class_), "-o",
-                                 str(folder / f"course-{student}"), "--lanes", "1"], ROOT)["cpu"])
+                                 str(folder / f"course-{student}"), "--isolation", level, "--lanes", "1"],
+                                ROOT)["cpu"])
 
     def run(lane, answer):
         with lane.child() as child:
@@ -175,7 +179,7 @@ def _measured(command, folder, environment=None):
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"bench: {' '.join(command[:4])} failed: {(done.stderr.strip().splitlines() or [done.stdout])[-1]}")
-    return found | {"said": done.stdout}
+    return found
 
 
 @contextlib.contextmanager

@@ -39,13 +39,14 @@ SYSTEM = {"ctypes", "cffi", "subprocess", "socket", "multiprocessing", "threadin
           "sys.setprofile", "inspect.currentframe", "inspect.stack", "io.open", "types.CodeType", "types.FunctionType",
           "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit", "_pickle", "copyreg", "_thread",
           "concurrent", "asyncio.to_thread", "importlib.abc", "importlib.machinery", "importlib.util"}
+HELPERS = {"attention_patterns", "experiments", "fused"}  # of the course; they compute attention, too
 # They keep from us which of torch's functions an answer calls.
 HIDES = re.compile(r"Disable\w*Torch(Function|Dispatch)\w*|Torch(Function|Dispatch)Mode|\w*torch_function_stack\w*"
                    r"|_(pop|disable)_\w*modes?\w*")
 COMPUTED = ("torch", "course_lib", "builtins")  # a name that is looked up there by what code works out is worth a look
 GETTERS = {"operator.attrgetter", "operator.methodcaller"}
 # Modules of the process that runs the cells; no lesson imports them.
-OF_THE_GRADER = {"__main__", "confine", "frames", "memory_files", "worker"}
+OF_THE_GRADER = {"__main__", "confine", "frames", "large_pages", "memory_files", "origin", "worker"}
 HARMLESS = ("os.path", "os.environ", "os.cpu_count")
 TEXT_AS_CODE = {"exec", "eval", "compile"}
 TEXT_AS_CODE_PATHS = {f"builtins.{name}" for name in TEXT_AS_CODE}
@@ -347,7 +348,7 @@ class _Look(_Resolver):
     def judge_course(self, parts):
         if self.exercise in parts[1:]:
             self.words.append(f"imports the course's own {self.exercise}")
-        elif parts[-1].startswith("_"):
+        elif parts[-1].startswith("_") or HELPERS & set(parts) and self.exercise not in ABOVE_ATTENTION:
             self.words.append(f"uses the course's own {parts[-1]}")
         elif parts[1:2] in (["checks"], ["staff"]) and parts[2:] not in ([], ["check"], ["mine"], ["hints"]):
             self.words.append(f"reads {'.'.join(parts[:3])}")

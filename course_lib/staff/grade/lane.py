@@ -21,7 +21,7 @@ import course_lib
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import LETTERS, Call, Reply
 from course_lib.staff.answers import as_written, stub
-from course_lib.staff.grade import confine, frames
+from course_lib.staff.grade import confine, frames, origin
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
 ENGINE = ("__init__", "asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
@@ -77,18 +77,24 @@ def start_template(root, level, controls, memory=3 << 30):
     returns: its process, which says on every socket when it is ready
     """
     root = Path(root)
-    command = [sys.executable, "-P", str(root / "worker.py"), str(root), level, str(memory),
-               *(str(control.fileno()) for control in controls)]
+    worker = [str(root / "worker.py"), str(root), level, str(memory)]
     scratch = str(root / "scratch")  # for the template, before it has children: they write nowhere
     environment = confine.environment(scratch) | {"MPLCONFIGDIR": scratch}
-    hidden = [str(COURSE), str(COURSE.parent / "solutions")]
-    process = subprocess.Popen(
-        confine.wrapped(command, level, [str(root)], scratch, hidden, environment), cwd=root,
-        pass_fds=[control.fileno() for control in controls], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
+    process = origin.take() if level in ("B", "C") else None
+    if process is None or not process.run(worker, environment, str(root), controls):
+        process = _new_process(worker, level, environment, root, scratch, [control.fileno() for control in controls])
     for control in controls:
         control.close()
     return process
+
+
+def _new_process(worker, level, environment, root, scratch, descriptors):
+    """A template that imports torch by itself."""
+    command = [sys.executable, "-P", *worker, *map(str, descriptors)]
+    hidden = [str(COURSE), str(COURSE.parent / "solutions")]
+    return subprocess.Popen(confine.wrapped(command, level, [str(root)], scratch, hidden, environment), cwd=root,
+                            pass_fds=descriptors, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
 
 
 class Lane:

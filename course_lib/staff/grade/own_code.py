@@ -198,6 +198,13 @@ def needed_for(name, run):
     return needed
 
 
+def until_defined(name, run, needed):
+    """The needed pieces without those that stand behind the last one that defines an exercise; None where none does."""
+    last = max((i for i, piece in enumerate(run) if piece.is_own and name in piece.defines), default=len(run))
+    behind = {piece for piece in run[last + 1:] if piece.is_own} & needed
+    return needed - behind if behind else None
+
+
 @functools.lru_cache(maxsize=4)
 def _binding(pieces):
     """The pieces that bind each name, {name: [piece]}."""
