@@ -22,13 +22,15 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 # leave none waiting for the other. `--durations=0` shows them.
 LONG = """
     tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py solutions/11_transformer.ipynb
-    solutions/12_language_models.ipynb solutions/13_vision_transformer.ipynb tests/test_build.py tests/test_grade.py
-    tests/test_claims_fall.py tests/test_browser.py tests/test_authors_guide.py tests/test_release.py tests/test_site.py
-    tests/test_bent_outputs.py tests/test_instruments.py solutions/10_encoder.ipynb tests/test_second_spellings.py
-    tests/test_long_runs.py tests/test_grade_command.py solutions/03_bottleneck_and_version_0.ipynb
-    solutions/08_wires.ipynb solutions/14_general_purpose.ipynb tests/test_seeds.py tests/test_nbgrader.py
-    tests/test_instructors_guide.py tests/test_blanks.py tests/test_bench.py tests/test_setup.py
-    solutions/15_real_weights.ipynb tests/test_site_of_new_lessons.py
+    solutions/12_language_models.ipynb tests/test_grade.py tests/test_grade_again.py
+    solutions/13_vision_transformer.ipynb tests/test_browser.py tests/test_build.py tests/test_claims_fall.py
+    tests/test_grade_command.py tests/test_authors_guide.py tests/test_bent_outputs.py tests/test_grade_awkward.py
+    tests/test_release.py tests/test_site.py tests/test_instruments.py solutions/10_encoder.ipynb
+    tests/test_second_spellings.py tests/test_long_runs.py tests/test_nbgrader.py
+    solutions/03_bottleneck_and_version_0.ipynb tests/test_instructors_guide.py solutions/08_wires.ipynb
+    solutions/14_general_purpose.ipynb tests/test_seeds.py tests/test_one_click.py tests/test_flags.py
+    tests/test_reading.py tests/test_confine.py tests/test_grade_dask.py tests/test_bench.py tests/test_grade_cheats.py
+    tests/test_blanks.py tests/test_setup.py solutions/15_real_weights.ipynb tests/test_site_of_new_lessons.py
 """.split()
 
 
