@@ -4,6 +4,7 @@ course_lib is not among them: a command takes it from its own folder, as it woul
 """
 
 import atexit
+import faulthandler
 import gc
 import json
 import os
@@ -14,6 +15,8 @@ import tempfile
 import traceback
 from functools import cache
 from pathlib import Path
+
+SECONDS = 600  # after which a command ends with the places where it hangs
 
 
 def run(folder, *command):
@@ -57,6 +60,7 @@ def _be_a_new_python(folder, command, out, err):
     for number, path, how in ((0, os.devnull, "rb"), (1, out, "wb"), (2, err, "wb")):
         with open(path, how) as file:
             os.dup2(file.fileno(), number)
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
     os.chdir(folder)
     os.environ["PYTHONPATH"] = sys.path[0] = folder
     kind, what, *arguments = command
