@@ -61,6 +61,9 @@ CELLS = {
                                    "def helper(mask):\n    return mask.float().mean()"],
     "a constant used again": ["scale = 1.0\ndef reweight(x):\n    return torch.softmax(scale * x @ x.T, -1) @ x",
                               "scale = 0.5\nprint(scale)"],
+    "a name used again, imports last": ["def helper(x):\n    return nn.Softmax(-1)(x @ x.T)",
+                                        "def reweight(x):\n    return helper(x) @ x",
+                                        "def helper(mask):\n    return mask.float().mean()", "from torch import nn"],
     "a class used again": ["class Lab:\n    run = staticmethod(lambda x: torch.softmax(x @ x.T, -1) @ x)\n"
                            "def reweight(*args):\n    return Lab.run(*args)", "class Lab:\n    run = print"],
     "a module with a star": ["%%writefile lib.py\nimport torch\ndef soft(s):\n    return torch.softmax(s, -1)",

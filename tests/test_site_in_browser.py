@@ -158,6 +158,19 @@ def test_the_boxes_of_the_drawing_lead_to_their_lessons(folder, browser):
     page.wait_for_url("**/lessons/05_query_key_value.html")
 
 
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_drawing_lies_on_the_page_and_its_letters_have_a_legible_size(folder, browser, width):
+    """A slab of paper on a dark page; a drawing that a telephone shows with letters of five pixels."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark")
+    page.goto((folder / "index.html").as_uri())
+    ground, svg = "e => getComputedStyle(e).{}", page.locator(".machine svg")
+    paper = svg.locator("rect").first.evaluate(ground.format("fill"))
+    assert paper == page.locator("body").evaluate(ground.format("backgroundColor"))
+    heights = svg.locator("text").evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
+    assert min(heights) >= 8, "the box around letters of seven pixels"
+    assert page.locator(".machine .drawing[tabindex]").count() == (width == 390), "by keyboard, too"
+
+
 def test_the_site_asks_no_other_server(address, browser):
     """A font, a badge or a script that tells others who reads what."""
     page, asked = browser.new_page(), []
