@@ -36,8 +36,9 @@ OLDEST, NEWEST = (3, 11), (3, 14)  # the Pythons that all packages are made for
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"  # PyTorch's own, for Linux, where others bring GPU libraries along
 
 # Settings meant for another Python, or that would make pip install elsewhere or not at all. Where pip looks is kept.
-FOREIGN = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_QUIET", "PIP_DRY_RUN",
-           "PIP_NO_DEPS", "PIP_NO_BUILD_ISOLATION"}
+# In many containers Python is told to keep no bytecode: every process would compile all packages anew.
+FOREIGN = {"PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON",
+           "PIP_QUIET", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_NO_BUILD_ISOLATION"}
 NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 

@@ -61,7 +61,8 @@ def test_axe_finds_nothing_to_say(folder, browser, scheme, width):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     for name in names:
         page.goto((folder / f"{name}.html").as_uri())
-        said += [(name, v["id"], [n["html"][:120] for n in v["nodes"]]) for v in Axe().run(page).response["violations"]]
+        found = Axe().run(page, options={"resultTypes": ["violations"]})  # half the time: what is fine is not listed
+        said += [(name, v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found.response["violations"]]
     assert said == []
 
 
