@@ -127,8 +127,10 @@ def assigned(node):
     """Pairs (target, value) of a statement; a tuple is taken apart where both sides have as many parts."""
     if isinstance(node, ast.Assign):
         pairs = [(target, node.value) for target in node.targets]
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value:
+    elif isinstance(node, ast.AnnAssign) and node.value:
         pairs = [(node.target, node.value)]
+    elif isinstance(node, ast.AugAssign):  # what it was, and more
+        pairs = [(node.target, ast.BinOp(node.target, node.op, node.value))]
     elif isinstance(node, ast.For | ast.AsyncFor):
         pairs = [(node.target, node.iter)]
     elif isinstance(node, ast.With | ast.AsyncWith):
@@ -195,3 +197,17 @@ def local_names(scope):
         if not isinstance(node, SCOPE):
             waiting += ast.iter_child_nodes(node)
     return names - free
+
+
+def default_texts(scope):
+    """The arguments of a function that are a text unless a caller says otherwise, and that it never binds anew."""
+    if not isinstance(scope, FUNCTION):
+        return {}
+    a = scope.args
+    named = [*a.posonlyargs, *a.args]
+    defaults = [*zip(named[len(named) - len(a.defaults):], a.defaults, strict=True),
+                *((k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d)]
+    texts = {argument.arg: text for argument, default in defaults if (text := constant(default)) is not None}
+    again = {node.id for node in ast.walk(scope) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)} \
+        if texts else set()
+    return {name: text for name, text in texts.items() if name not in again}
