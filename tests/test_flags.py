@@ -100,7 +100,33 @@ def test_the_built_in_is_seen_under_any_name(cells):
     (["torch.allclose = lambda *a, **k: True", answer("f")], "replaces torch.allclose"),
     (["def g():\n    setattr(torch, 'allclose', 1)\ng()", answer("f")], "replaces torch.allclose"),
     (["import transformers", answer("transformers.pipeline")], "uses transformers"),
-    ([f"name = '{SDPA}'\n{answer('getattr(F, name)')}"], "looks up a computed name in torch.nn.functional"),
+    ([f"name = '{SDPA}'\n{answer('getattr(F, name)')}"], USES),
+    ([f"name = '{SDPA[:9]}'\nname += '{SDPA[9:]}'\n{answer('getattr(F, name)')}"],
+     "looks up a computed name in torch.nn.functional"),
+    ([f"def g(name='{SDPA[:9]}'):\n    name = name + '{SDPA[9:]}'\n    return getattr(F, name)", answer("g()")],
+     "looks up a computed name in torch.nn.functional"),
+    ([answer("vars(F).get(name)")], "looks up a computed name in torch.nn.functional"),
+    ([answer("[v for k, v in vars(F).items() if len(k) == 28][0]")], "looks up a computed name in torch.nn.functional"),
+    ([answer("getattr(F, dir(F)[7])")], "looks up a computed name in torch.nn.functional"),
+    ([answer("next(map(getattr, [F], [name]))")], "looks up a computed name by getattr"),
+    (["from functools import partial\nget = partial(getattr, F)", answer("get(name)")],
+     "looks up a computed name by getattr"),
+    (["import pydoc\nf = pydoc.locate(name)", answer("f")], "looks up a computed name by pydoc.locate"),
+    (["import os", answer("getattr(os, name)")], "uses os"),
+    (["from tqdm.contrib.concurrent import thread_map", answer("f")],
+     "uses threads (tqdm.contrib.concurrent.thread_map)"),
+    (["import course_lib.checks.engine.asking as a", answer("f")],
+     "imports course_lib.checks.engine.asking, which belongs to the grader"),
+    (["import operator", "operator.setitem(vars(torch), 'softmax', 1)", answer("f")], "replaces torch.something"),
+    (["list(map(setattr, [torch], ['softmax'], [1]))", answer("f")], "replaces something by setattr"),
+    (["f.__code__ = g.__code__", answer("f")], "replaces .__code__"),
+    (["import timeit\ntimeit.timeit('ns[0] = 1', globals=globals())", answer("f")],
+     "runs a text as code (timeit.timeit)"),
+    (["import timeit\ntimeit.timeit('a' + b, globals=globals())", answer("f")], "runs a text as code (timeit.timeit)"),
+    (["f = eval(text)", answer("f")], "runs a text as code (eval)"),
+    (["torch.Tensor.softmax = 1", answer("f")], "replaces torch.Tensor.softmax"),
+    (["import sys\nsys.meta_path = []", answer("f")], "replaces sys.meta_path"),
+    (["class T(Base()):\n    def __eq__(self, o):\n        return True", answer("T")], "defines __eq__"),
 ])
 def test_every_other_way_round_the_exercise_is_named(cells, words):
     """A flag without a reason, or none at all."""
@@ -137,7 +163,30 @@ def test_a_name_in_a_text_is_seen():
     ["result = check(causal_mask)\nhide = result.verified", f"see = check(padding_mask).verified\n{answer('hide')}",
      f"{SDPA}.x = see"],
     [answer("type(query).__name__.join(query.__class__.__name__)")],
-])
+    ["import sys, argparse\nsys.argv = ['']\nsys.tracebacklimit = 0\nsys.excepthook = print\nsys.displayhook = print",
+     answer("f")],
+    ["np.bool = bool\nnp.int = int\nnp.float = float", answer("f")],
+    ["torch.Tensor.__repr__ = lambda self, **k: f'{tuple(self.shape)}'", answer("f")],
+    ["import torch._dynamo\ntorch._dynamo.config.suppress_errors = True\ntorch._dynamo.config.cache_size_limit = 64",
+     answer("f")],
+    ["import builtins\nfrom functools import partial\nbuiltins.print = partial(print, flush=True)", answer("f")],
+    ["nn.Module.num_params = lambda self: 1\ntorch.Tensor.info = property(lambda t: t.shape)", answer("f")],
+    ["torch.classes.__path__ = []", answer("f")],
+    ["n = eval(input() or '3')\nm = eval('2 * (3 + 1)')", answer("f")],
+    [answer("getattr(F, act)").replace("mask=None", "mask=None, act='relu'")],
+    ["ACT = 'relu'", answer("getattr(F, ACT)")],
+    ["class Case:\n    def __eq__(self, other):\n        return self.a == other.a", answer("Case")],
+    ["import os\nROOT = os.path.dirname(os.getcwd())\nDEBUG = os.getenv('DEBUG', '0') == '1'",
+     answer("f(ROOT, DEBUG)")],
+    ["f = torch.jit.script(g)", answer("f")],
+    ["from torch import jit", f"@jit.script\n{answer('f')}"],
+    ["import timeit\ntimeit.timeit('f(x)', globals=globals(), number=9)\ntimeit.timeit(lambda: f(x), number=9)",
+     answer("f")],
+    ["import doctest\ndoctest.testmod()", answer("f")],
+    ["from code import soft", answer("soft")],
+    ["from course_lib.checks import check, mine, suspects", answer("f")],
+    ["DATA = '" + "0123456789" * 60_000 + "'", answer("f")],
+], ids=lambda cells: cells[0].replace("\n", " ")[:60])
 def test_honest_work_is_not_flagged(cells):
     """Comparing with the built-in in another cell, or a variable of the same name, makes a student a suspect."""
     assert flags(*cells) == ()
@@ -149,8 +198,9 @@ def test_what_an_exercise_is_meant_to_use_is_not_flagged():
     for name in ("MultiHeadAttention", "EncoderLayer"):
         assert flags(heads.format(name), exercise=name) == ()
     norm = "def {0}(x):\n    return F.layer_norm(x, (4,)) + F.rms_norm(x, (4,)) + nn.LayerNorm(4)(x)"
-    assert flags(norm.format("layer_norm"), exercise="layer_norm") == ("uses F.layer_norm", "uses nn.LayerNorm")
-    assert flags(norm.format("rms_norm"), exercise="rms_norm") == ("uses F.rms_norm",)
+    every = ("uses F.layer_norm", "uses F.rms_norm", "uses nn.LayerNorm")  # each norm can stand for another
+    assert flags(norm.format("layer_norm"), exercise="layer_norm") == every
+    assert flags(norm.format("rms_norm"), exercise="rms_norm") == every
     assert flags(norm.format("FeedForward"), exercise="FeedForward") == ()
     judge = "def is_version_2(f):\n    return torch.allclose(f(q, x), F.scaled_dot_product_attention(q, x, x))"
     assert flags(judge, exercise="is_version_2") == ()
@@ -163,6 +213,8 @@ def test_what_an_exercise_is_meant_to_use_is_not_flagged():
     ("torch.special.softmax(scores, -1)", "uses torch.special.softmax"), ("scores.softmax(-1)", "uses .softmax"),
     ("(scores - scores.max()).log_softmax(-1).exp()", "uses .log_softmax"),
     ("torch.Tensor.softmax(scores, -1)", "uses torch.Tensor.softmax"),
+    ("torch._C._sparse._sparse_softmax(scores.to_sparse(), 1).to_dense()", "uses torch._C._sparse._sparse_softmax"),
+    ("torch.exp(-F.cross_entropy(scores, t))", "uses F.cross_entropy"),
     ("getattr(F, 'softmax')(scores, -1)", "uses F.softmax")])
 def test_softmax_is_to_be_made_of_exponentials(expression, words):
     """The call that the exercise takes apart, as a function, a module or a method, passes for an answer to it."""

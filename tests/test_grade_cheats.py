@@ -19,8 +19,135 @@ IN_TEXT = "def reweight(x):\n    return torch.softmax(x @ x.T, -1) @ x"
 WEIGHTED = "torch.softmax(x @ x.T, -1) @ x"
 LAMBDA = "lambda x: " + WEIGHTED.replace("torch", "__import__('torch')")
 HIDDEN = "import operator\nf = operator.attrgetter(''.join(reversed('noitnetta_tcudorp_tod_delacs')))(F)\n"
+BYTES = compile(f"lambda x: {WEIGHTED}", "a", "eval").co_consts[0]
+LOOK = "import pydoc\nlook = pydoc.locate\n"
+S_APPLY = ("class S(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, s):\n"
+           "        y = torch.tensor(soft(s.detach().tolist(), -1)).to(s)\n        ctx.save_for_backward(y)\n"
+           "        return y\n    @staticmethod\n    def backward(ctx, g):\n        y, = ctx.saved_tensors\n"
+           "        return y * (g - (g * y).sum(-1, keepdim=True))\nsoftmax = S.apply")
+BLIND = ("import operator, contextlib\nimport course_lib.checks.engine.asking as a\n"
+         "operator.setitem(vars(a), 'looking_on', contextlib.nullcontext)")
+IN_LAYER_NORM = "def layer_norm(x, gamma, beta, eps=1e-5):\n    D = x.shape[-1]\n    N = x.numel() // D\n    "
+
+
+def looked_up(found, before=""):
+    """The cells of a softmax that is torch's own, found in this way."""
+    return "softmax", [f"{before}\nf = {found}\ndef softmax(scores):\n    return f(scores, -1)"]
+
+
+def run_as_text(before):
+    """The cells of an answer to reweight that a text has put into `ns`."""
+    return "reweight", [f"ns = {{'torch': torch}}\n{before}\ndef reweight(x):\n    return ns['f'](x)"]
+
+
+STORES = f"ns[\"f\"] = lambda x: {WEIGHTED}"
 # student: (exercise, cells)
 CHEATS = {
+    "located": looked_up("pydoc.locate('torch._safe_softmax')", "import pydoc"),
+    "resolved": looked_up("pkgutil.resolve_name('torch:_safe_softmax')", "import pkgutil"),
+    "a field of a format": looked_up("string.Formatter().get_field('0._safe_softmax', (torch,), {})[0]",
+                                     "import string"),
+    "getattr in a map": looked_up("next(map(getattr, [torch], ['_safe_softmaxx'[:-1]]))"),
+    "getattr in part": looked_up("partial(getattr, torch)('_safe_' + 'softmax')", "from functools import partial"),
+    "getattribute": looked_up("torch.__getattribute__('_safe_softmaxx'[:-1])"),
+    "getattribute of modules": looked_up("types.ModuleType.__getattribute__(torch, '_safe_softmaxx'[:-1])",
+                                         "import types"),
+    "getattribute of objects": looked_up("object.__getattribute__(torch, '_safe_softmaxx'[:-1])"),
+    "got from vars": looked_up("vars(torch).get('_safe_softmaxx'[:-1])"),
+    "an item of a dict": looked_up("itemgetter('_safe_softmaxx'[:-1])(torch.__dict__)",
+                                   "from operator import itemgetter"),
+    "the items of vars": looked_up("[v for k, v in vars(torch).items() if k.startswith('_safe_sof')][0]"),
+    "members": looked_up("[v for k, v in inspect.getmembers(torch) if k.startswith('_safe_sof')][0]", "import inspect"),
+    "the decompositions": ("softmax", [
+        "from torch._decomp import decomposition_table as t\n"
+        "f = next(v for k, v in t.items() if str(k) == 'aten._soft' + 'max.default')\n"
+        "def softmax(scores):\n    return f(scores, -1, False)"]),
+    "a module that is handed on": looked_up(
+        "R.f", "class R: pass\ndef fill(r, m):\n    r.f = m._safe_softmax\nfill(R, torch)"),
+    "a descriptor": ("softmax", [
+        "class D:\n    def __get__(self, o, t):\n        return next(map(getattr, [torch], [t.__name__]))\n"
+        "class _safe_softmax:\n    f = D()\ndef softmax(scores):\n    return _safe_softmax.f(scores, -1)"]),
+    "a module of one's own": ("reweight", [
+        f"{LOOK}import types\nclass M(types.ModuleType):\n    def __getattr__(self, n):\n"
+        "        return look('torch._scaled_dot_product_attention_math')\nm = M('m')\n"
+        "def reweight(x):\n    return m.anything(x[None], x[None], x[None], scale=1.0)[0][0]"]),
+    "an overload": ("softmax", [f"{LOOK}f = look('torch.ops.aten._softmax.default')\n"
+                                "def softmax(scores):\n    return f(scores, -1, False)"]),
+    "softmin": ("softmax", [f"{LOOK}f = look('torch.nn.functional.softmin')\n"
+                            "def softmax(scores):\n    return f(-scores, -1)"]),
+    "sparse": ("softmax", [
+        "def softmax(scores):\n    m = scores.detach().max(-1, keepdim=True).values + 1\n"
+        "    return torch._C._sparse._sparse_softmax((scores - m).to_sparse(), scores.dim() - 1).to_dense()"]),
+    "a cross-entropy": ("softmax", [
+        "def softmax(scores):\n    n = scores.shape[-1]\n    s, out = scores.reshape(-1, n), []\n"
+        "    for j in range(n):\n        t = torch.full((len(s),), j, dtype=torch.long, device=s.device)\n"
+        "        out.append(torch.exp(-F.cross_entropy(s, t, reduction='none')))\n"
+        "    return torch.stack(out, -1).reshape(scores.shape)"]),
+    "attention that is hidden": ("softmax", [
+        f"{LOOK}def softmax(scores):\n    n = scores.shape[-1]\n    s = scores.reshape(-1, n)\n"
+        "    z = torch.zeros(len(s), 1, 1, dtype=s.dtype, device=s.device)\n"
+        "    e = torch.eye(n, dtype=s.dtype, device=s.device).expand(len(s), n, n)\n"
+        "    f = look('torch.nn.functional.scaled_dot_product_attention')\n"
+        "    return f(z, z.expand(-1, n, 1), e, attn_mask=s[:, None]).reshape(scores.shape)"]),
+    "scipy's, hidden": ("softmax", ["import pkgutil\n"
+                                    f"soft = pkgutil.resolve_name('scipy.special:softmax')\n{S_APPLY}"]),
+    "batch norm's inside": ("layer_norm", [
+        IN_LAYER_NORM + "y = torch._batch_norm_impl_index(x.reshape(-1, D).T, None, None, None, None, True, 0.1, eps, "
+        "False)[0]\n    return y.T.reshape(x.shape) * gamma + beta"]),
+    "batch norm's legit inside": ("layer_norm", [
+        IN_LAYER_NORM + "y = torch._native_batch_norm_legit(x.reshape(-1, D).T, None, None, True, 0.1, eps)[0]\n"
+        "    return y.T.reshape(x.shape) * gamma + beta"]),
+    "group norm, hidden": ("layer_norm", [
+        LOOK + IN_LAYER_NORM + "f = look('torch.native_group_norm')\n    return f(x.reshape(N, D, 1).contiguous(), "
+        "gamma.contiguous(), beta.contiguous(), N, D, 1, 1, eps)[0].reshape(x.shape)"]),
+    "an rms norm for a layer norm": ("layer_norm", [
+        IN_LAYER_NORM + "return F.rms_norm(x - x.mean(-1, keepdim=True), x.shape[-1:], gamma, eps) + beta"]),
+    "a layer norm for an rms norm": ("rms_norm", [
+        "def rms_norm(x, gain, eps=1e-5):\n    D = x.shape[-1]\n"
+        "    return F.layer_norm(torch.cat([x, -x], -1), (2 * D,), eps=eps)[..., :D] * gain"]),
+    "a fused rms norm": ("rms_norm", ["def rms_norm(x, gain, eps=1e-5):\n"
+                                      "    return torch._fused_rms_norm(x, x.shape[-1:], gain, eps)[0]"]),
+    "attention for groups": ("grouped_query_attention", [
+        f"{LOOK}f = look('torch._scaled_dot_product_attention_math')\n"
+        "def grouped_query_attention(query, key, value):\n"
+        "    return f(query, key, value, None, 0.0, True, enable_gqa=True)[0]"]),
+    "a hidden mask": ("causal_mask", [
+        f"{LOOK}f = look('torch.nn.Transformer.generate_square_subsequent_mask')\n"
+        "def causal_mask(T):\n    return f(T) == 0"]),
+    "a hidden feed-forward": ("FeedForward", [
+        f"{LOOK}L = look('torch.nn.modules.transformer.TransformerEncoderLayer')\nclass FeedForward(L):\n"
+        "    def __init__(self, d_model, d_ff, dropout=0.0):\n        super().__init__(d_model, 1, d_ff, dropout)\n"
+        "        del self.self_attn, self.norm1, self.norm2, self.dropout1\n        self.dropout2 = nn.Identity()\n"
+        "    def forward(self, x):\n        return self._ff_block(x)"]),
+    "a library's": ("shift_right", [
+        "import importlib as il\nf = next(map(il.import_module, ['transformers.models.bart.modeling_bart']))"
+        ".shift_tokens_right\ndef shift_right(labels, bos_id):\n    return f(labels, -1, bos_id)"]),
+    "a watch that is taken away": ("reweight", [BLIND, f"{HIDDEN}def reweight(x):\n"
+                                                "    return f(x[None], x[None], x[None], scale=1.0)[0]"]),
+    "threads of tqdm": ("reweight", [
+        f"from tqdm.contrib.concurrent import thread_map\n{LOOK}f = look('torch.nn.functional.scaled_dot_product_"
+        "attention')\ndef reweight(x):\n    return thread_map(lambda y: f(y, y, y, scale=1.0)[0], [x[None]])[0]"]),
+    "timed": run_as_text(f"import timeit\ntimeit.timeit({STORES!r}, globals={{'ns': ns, 'torch': torch}}, number=1)"),
+    "timed by torch": run_as_text("from torch.utils.benchmark import Timer\n"
+                                  f"Timer({STORES!r}, globals={{'ns': ns, 'torch': torch}}).timeit(1)"),
+    "run by numpy": run_as_text(f"from numpy.testing import runstring\nrunstring('f = lambda x: {WEIGHTED}', ns)"),
+    "profiled": run_as_text(f"import cProfile\ncProfile.runctx('f = lambda x: {WEIGHTED}', ns, ns)"),
+    "an example in a docstring": run_as_text(
+        f"import doctest\nns['ns'] = ns\ndef notes():\n    '''\n    >>> ns['f'] = lambda x, torch=torch: {WEIGHTED}\n"
+        "    '''\ndoctest.run_docstring_examples(notes, ns)"),
+    "sympy's": ("reweight", ["import sympy\n"
+                             f"reweight = sympy.lambdify('x', {WEIGHTED!r}, modules=[{{'torch': torch}}])"]),
+    "jinja's": ("reweight", ["import jinja2\nf = jinja2.Environment().compile_expression('t.softmax(t.mm(x, x.t()), -1)"
+                             ".mm(x)', undefined_to_none=False)\ndef reweight(x):\n    return f(t=torch, x=x)"]),
+    "a forward reference": ("reweight", ["from typing import ForwardRef\nreweight = ForwardRef("
+                                         f"'lambda x: {WEIGHTED}')._evaluate(globals(), None, frozenset())"]),
+    "a signature": ("reweight", [f"import inspect\ndef g(f: 'lambda x: {WEIGHTED}'): pass\n"
+                                 "reweight = inspect.signature(g, eval_str=True).parameters['f'].annotation"]),
+    "bytes of code": ("reweight", [
+        "def reweight(x):\n    return x\nold = getattr(reweight, '__co' + 'de__')\nsetattr(reweight, '__co' + 'de__', "
+        f"old.replace(co_code=bytes.fromhex({BYTES.co_code.hex()!r}), co_names={BYTES.co_names!r}, "
+        f"co_consts={BYTES.co_consts!r}, co_stacksize=8))"]),
+
     "torch's softmax": ("softmax", ["def softmax(scores):\n    return torch.softmax(scores, -1)"]),
     "softmax of a tensor": ("softmax", ["def softmax(scores):\n    return scores.softmax(-1)"]),
     "softmax by another name": ("softmax", ["soft = getattr(torch, 'soft' + 'max')\n"
@@ -188,7 +315,8 @@ CHEATS = {
     "numpy's": ("softmax", ["import scipy.special\ndef softmax(scores):\n"
                             "    return torch.from_numpy(scipy.special.softmax(scores.detach().numpy(), -1))"]),
 }
-EXERCISES = ("reweight", "softmax", "causal_mask", "layer_norm", "FeedForward", "MultiHeadAttention")
+EXERCISES = ("reweight", "softmax", "causal_mask", "layer_norm", "FeedForward", "MultiHeadAttention", "rms_norm",
+             "grouped_query_attention", "shift_right")
 
 
 @pytest.fixture(scope="module")

@@ -50,8 +50,7 @@ SYSTEM = {"ctypes", "cffi", "subprocess", "socket", "multiprocessing", "threadin
           "sys.setprofile", "inspect.currentframe", "inspect.stack", "io.open", "types.CodeType", "types.FunctionType",
           "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit", "_pickle", "copyreg", "_thread",
           "concurrent", "asyncio.to_thread", "importlib.abc", "importlib.machinery", "importlib.util"}
-THREADS = re.compile(r"concurrent|threading|_thread|joblib|dask|gevent|\w*ThreadPool\w*|thread_map|run_in_executor"
-                     r"|to_thread")
+POOLS = re.compile(r"concurrent|joblib|dask|gevent|\w*ThreadPool\w*|thread_map|run_in_executor|to_thread")
 HELPERS = {"attention_patterns", "experiments", "fused"}  # of the course; they compute attention, too
 # They keep from us which of torch's functions an answer calls.
 HIDES = re.compile(r"Disable\w*Torch(Function|Dispatch)\w*|Torch(Function|Dispatch)Mode|\w*torch_function_stack\w*"
@@ -73,7 +72,8 @@ TEXT_AS_CODE = {"exec", "eval", "compile"}
 TEXT_AS_CODE_PATHS = {f"builtins.{name}" for name in TEXT_AS_CODE}
 # Modules and functions whose purpose is to run a text.
 RUN_TEXTS = re.compile(
-    r"(code|codeop|runpy|trace|bdb|pdb|cProfile|profile|jinja2|numexpr|asteval|simpleeval|RestrictedPython|mako)\..*"
+    r"(codeop|runpy|bdb|jinja2|mako|numexpr|asteval|simpleeval|RestrictedPython)\..*|code\.(Interactive\w*|interact).*"
+    r"|(pdb|trace|profile|cProfile)\.(run\w*|Trace|Pdb|Profile).*"
     r"|typing(_extensions)?\.(get_type_hints|ForwardRef|_eval_type|evaluate_forward_ref)|annotationlib\..*"
     r"|inspect\.get_annotations|doctest\.(?!testmod)\w+|numpy\.testing\.(.*\.)?(runstring|rundocs|measure)"
     r"|sympy\.(.*\.)?(lambdify|sympify|parse_expr|S)|pandas\.eval|timeit\..*|torch\.utils\.benchmark\..*Timer"
@@ -103,7 +103,7 @@ SETTINGS = re.compile(
 # Where these have no such name, nothing is replaced by giving them one.
 PUBLIC = {"torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.functional,
           "torch.Tensor": torch.Tensor, "torch.nn.Module": torch.nn.Module, "numpy": np}
-OF_THE_CHECKS = {"check", "mine", "hints", "*"}
+OF_THE_CHECKS = {"check", "mine", "hints", "suspects", "EXERCISES"}  # what the lessons use
 
 
 def scan(cells, exercise_names):
@@ -411,6 +411,8 @@ class _Look(_Resolver):
             self.words.append(f"runs a text as code ({parts[-1]})")
         elif path == "builtins.open":
             self.words.append("opens files")
+        elif ".__dict__." in path:
+            self.see_computed({path.partition(".__dict__.")[0]})
         elif FINDS_BY_NAME.fullmatch(path):
             self.words.append(f"looks up a computed name by {path}")
         elif parts[0] == "torch" and any(map(HIDES.fullmatch, parts)):
@@ -488,7 +490,7 @@ class _Patches(_Resolver):
 
     def see_threads(self, parts):
         """Nothing sees what of torch's runs in another thread."""
-        if any(map(THREADS.fullmatch, parts)) and parts[0] not in ("torch", "course_lib"):
+        if any(map(POOLS.fullmatch, parts)) and parts[0] not in ("torch", "course_lib"):
             self.words.add(f"uses threads ({'.'.join(parts)})")
 
     def see_paths(self, node):
@@ -509,8 +511,9 @@ class _Patches(_Resolver):
             self.words.add("runs a text as code (eval_str)")
         if len(node.args) > 1 and called & {"builtins.setattr", "builtins.delattr"}:
             self.replaced_in(self.paths(node.args[0]), node.args[1])
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
         for path in called:
-            if TIMERS.fullmatch(path) and not all(map(self.only_calls, [*node.args, *(k.value for k in node.keywords)])):
+            if TIMERS.fullmatch(path) and not all(map(self.only_calls, given)):
                 self.words.add(f"runs a text as code ({path})")
             elif path in ("operator.setitem", "operator.delitem") and node.args:
                 self.replaced(f"{base.removesuffix('.__dict__')}.something" for base in self.paths(node.args[0]))
