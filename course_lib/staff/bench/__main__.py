@@ -29,7 +29,7 @@ QUICK = who.Size(d_model=64, num_heads=4, d_ff=128, num_layers=1, vocab=100, pat
 SIZES = {"cpu": {}, "cuda": {"transformer": who.Size(num_layers=6),  # the base model of 2017, and ViT-B/16
                              "vit": who.Size(d_model=768, num_heads=12, d_ff=3072, num_layers=12)}}
 LENGTHS = {"cpu": [32, 128, 512, 1024, 2048, 4096], "cuda": [32, 128, 512, 2048, 8192, 16384, 32768, 65536]}
-AT_MOST = {kind: 1.00 if kind in ("attention", "mha") else 1.05 for kind in who.KINDS}  # times the fastest other
+AT_MOST = {kind: 1.00 if kind == "mha" else 1.05 for kind in who.KINDS}  # times the fastest other
 TOLD = 0.10  # an interval that is wider tells nothing
 COLUMNS = ["forward", "forward and backward"]
 
