@@ -36,8 +36,9 @@ OLDEST, NEWEST = (3, 11), (3, 14)  # the Pythons that all packages are made for
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"  # PyTorch's own, for Linux, where others bring GPU libraries along
 
 # Settings meant for another Python, or that would make pip install elsewhere or not at all. Where pip looks is kept.
-FOREIGN = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_QUIET", "PIP_DRY_RUN",
-           "PIP_NO_DEPS", "PIP_NO_BUILD_ISOLATION"}
+# In many containers Python is told to keep no bytecode: every process would compile all packages anew.
+FOREIGN = {"PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON",
+           "PIP_QUIET", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_NO_BUILD_ISOLATION"}
 NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 
@@ -163,12 +164,19 @@ def make_ready(extras):
 def why_anew():
     """Why .venv has to be made from nothing, for the person who waits for it; "" where it can be filled as it is."""
     if not os.path.lexists(VENV):
-        return ": once, some minutes"
+        return f": once, {what_it_takes()}"
+    deletes = f"the old .venv is deleted, and a new one takes {what_it_takes()}; your notebooks stay as they are"
     if is_unfinished():
-        return " anew, as the last install did not end"
+        return f" anew, as the last install did not end: {deletes}"
     if not is_sound():
-        return " anew, as this folder was moved or copied, or its Python has changed; your notebooks stay as they are"
+        return f" anew, as this folder was moved or copied, or its Python has changed: {deletes}"
     return ""
+
+
+def what_it_takes():
+    """How long an environment takes to make, and how large it is."""
+    with_gpu_libraries = sys.platform.startswith("linux") and not is_linux_without_gpu()
+    return f"some minutes and about {5 if with_gpu_libraries else 1.5} GB of disk"
 
 
 def wait_for(lock):
@@ -240,7 +248,7 @@ def install_packages(lock, extras):
         if is_linux_without_gpu():
             cpu_torch = ["--no-deps", "--index-url", CPU_BUILDS, "--retries", "1", "--timeout", "15", torch_pin()]
             if run_pip(cpu_torch, scratch, log)[0]:
-                print("  PyTorch's CPU build cannot be had here: its usual one comes, with 3 GB more.", flush=True)
+                print("  PyTorch's CPU build cannot be had here: trying its usual one, with 3 GB more.", flush=True)
         code, said = run_pip(["-r", "requirements.txt", "-e", course], scratch, log)
     shutil.rmtree(scratch, ignore_errors=True)
     if code:

@@ -8,6 +8,7 @@ Without FOLDER it is transformers-from-version-0, here. A file that is there alr
 """
 
 import argparse
+import os
 import shutil
 import site
 import subprocess
@@ -21,6 +22,9 @@ CARRIED = ["lessons/*.ipynb", "solutions/*.ipynb", "docs/*.md", "docs/*.png", "R
 
 def main(arguments=None):
     """Copy the lessons and open the first; the exit status is 0 where that could be done."""
+    if not (sys.argv[1:] if arguments is None else arguments):
+        print(__doc__.strip())
+        return 0
     options, for_lab = _options(arguments)
     folder, source = Path(options.folder).expanduser().absolute(), home()
     if source is None:
@@ -66,6 +70,8 @@ def open_lab(folder, options):
         return 1
     first = min(path.name for path in (folder / "lessons").glob("*.ipynb"))
     root = f"--ServerApp.root_dir={folder}"  # so that solutions and the glossary can be opened, too
+    if getattr(os, "geteuid", lambda: 1)() == 0:  # in most containers everybody is root
+        options = ["--allow-root", *options]
     return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{first}", root, *options], cwd=folder)
 
 

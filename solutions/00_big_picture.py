@@ -168,7 +168,7 @@ plots.show(figure, "Bar chart of eleven words, French and English mixed: each ge
 # | 02 | self-attention with nothing trained | a word should take its meaning from its sentence |
 # | 03 | **version 0**: a small network scores each input | one vector is too narrow for a whole sentence |
 # | 04 | **version 1**: a dot product scores | the network is slow |
-# | 04 | **version 2**: divided by √d | wide vectors blind the softmax |
+# | 04 | **version 2**: divided by $\sqrt{d}$ | wide vectors blind the softmax |
 # | 05 | **version 3**: many queries at once | one query at a time is slow |
 # | 05 | **version 4**: keys and values apart | comparing and mixing are two jobs |
 # | 05 | **version 5**: self-attention | a sentence can ask itself |
@@ -282,8 +282,7 @@ print(f"{total / 1e6:.0f} million")
 # | 1954 | **bag of words**: how often each word occurs | see the order |
 # | 2013 | **word2vec**: a learned vector for each word | give *bank* two meanings: one vector for all sentences |
 # | 1997 | **LSTM**: a recurrent network with a memory | work on all words at once: it reads one by one |
-# | 2014 | **neural translation**: one network reads, one writes | give a long sentence more room: all must fit in one
-# vector |
+# | 2014 | **neural translation**: one network reads, one writes | give a long sentence more room than one vector |
 # | 2014 | **attention**: the writer looks back at every word | do without recurrence: still step by step |
 # | 2017 | **Transformer**: attention without recurrence | stay cheap for long texts: each word looks at each |
 #
@@ -522,15 +521,15 @@ assert torch_counts_as_we_do
 by_hand
 
 # %% [markdown]
-# In general, (a, b) times (b, c) costs 2·a·b·c. Now the layer, for T words of width d, with a feed-forward part of
+# In general, (a, b) times (b, c) costs $2abc$. Now the layer, for T words of width d, with a feed-forward part of
 # width f:
 #
 # | product | shapes | operations |
 # |---|---|---|
-# | four products with learned matrices, the projections | (T, d) @ (d, d), four times | 8·T·d² |
-# | compare each word with each | (T, d) @ (d, T) | 2·T²·d |
-# | mix the words | (T, T) @ (T, d) | 2·T²·d |
-# | feed-forward, out and back | (T, d) @ (d, f), (T, f) @ (f, d) | 4·T·d·f |
+# | four products with learned matrices, the projections | (T, d) @ (d, d), four times | $8 T d^2$ |
+# | compare each word with each | (T, d) @ (d, T) | $2 T^2 d$ |
+# | mix the words | (T, T) @ (T, d) | $2 T^2 d$ |
+# | feed-forward, out and back | (T, d) @ (d, f), (T, f) @ (f, d) | $4 T d f$ |
 #
 # The heads of lesson 06 share the width, so their number does not matter. **Predict:** how many
 # operations for 128 words at full size, d = 512 and f = 2048: nearer to a million, a hundred million, or a billion?

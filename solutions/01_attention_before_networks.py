@@ -205,7 +205,8 @@ print("mean:", [round(value, 2) for value in changed.mean(dim=0).tolist()])
 # β ≥ 0, take the exponential, which is always positive, and divide by the sum. That is a **softmax** of β times the
 # numbers.
 #
-# **On paper:** choose β = ln 3. Then e^(β·0) = 1 and e^(β·1) = 3. Which weights, and which weighted sum?
+# **On paper:** choose $\beta = \ln 3$. Then $e^{\beta \cdot 0} = 1$ and $e^{\beta \cdot 1} = 3$. Which weights, and
+# which weighted sum?
 
 # %%
 powers = [math.exp(math.log(3) * 0), math.exp(math.log(3) * 1)]

@@ -80,7 +80,7 @@ named(scores)
 # ### From scores to weights
 #
 # Weights have to be positive, and their sum has to be one. Softmax does both: take the exponential of every score,
-# then divide by the sum. On paper two numbers are enough: e⁰ = 1 and e² ≈ 7.4.
+# then divide by the sum. On paper two numbers are enough: $e^0 = 1$ and $e^2 \approx 7.4$.
 
 # %%
 exponentials = torch.exp(scores)  # (T,)
@@ -184,11 +184,18 @@ print(f"train to station: score {scores[1, 4]:.0f}, weight {all_weights[1, 4]:.2
 # %% [markdown] name="formula"
 # ## The same in symbols
 #
-# Call the vectors v₁ … v_T. The word q asks, the word k is asked.
+# Call the vectors $v_1, \dots, v_T$. The word $q$ asks, the word $k$ is asked. First a score, then a weight, normalised
+# over all words $j$, then the new vector:
 #
-# 1. score: s_qk = v_q · v_k
-# 2. weight, normalised over all k: w_qk = exp(s_qk) / Σ_j exp(s_qj)
-# 3. new vector: y_q = Σ_k w_qk v_k, so for the first word y₁ = Σ_j w₁j v_j
+# $$
+# s_{qk} = v_q \cdot v_k
+# \qquad
+# w_{qk} = \frac{\exp(s_{qk})}{\sum_j \exp(s_{qj})}
+# \qquad
+# y_q = \sum_k w_{qk}\, v_k
+# $$
+#
+# So the first word becomes $y_1 = \sum_k w_{1k}\, v_k$.
 #
 # | part | self-attention, nothing trained |
 # |---|---|
@@ -196,7 +203,7 @@ print(f"train to station: score {scores[1, 4]:.0f}, weight {all_weights[1, 4]:.2
 # | **similarity** | x · x, every word with every word |
 # | **outputs** | scores (T, T), weights (T, T), new sequence (T, D) |
 #
-# Step 2 could be simpler: divide each score by the sum of the scores. **Predict:** for which word of our
+# The weight could be simpler: divide each score by the sum of the scores. **Predict:** for which word of our
 # sentence would that fail?
 
 # %%
@@ -286,7 +293,7 @@ assert a_cosine_costs_three_times_as_much
 print(f"dot product {score:.0f}: {of_dot} operations. Cosine {likeness:.2f}: {of_cosine} operations.")
 
 # %% [markdown]
-# For one pair, three times the work. But a sentence has T² pairs and only T lengths: bring every vector to length
+# For one pair, three times the work. But a sentence has $T^2$ pairs and only $T$ lengths: bring every vector to length
 # one *first*, which takes 3D + 1 operations per word, and dot products do the rest.
 # **Predict:** how much more expensive is the cosine then, for 1,000 words of width 64?
 
@@ -465,8 +472,9 @@ print("scores of the first word:", [round(score) for score in table_of_scores[0]
 
 # %% [markdown]
 # Nothing at all: y is x, to the last digit. The sum of 300 products makes a word's score for itself so large that the
-# softmax leaves the others nothing. Is it the width, then, or the length of the vectors, about √300 or 17? **Predict:**
-# will the others get something at width 300 and length 2? And at width 4, length √300 and right angles?
+# softmax leaves the others nothing. Is it the width, then, or the length of the vectors, about $\sqrt{300}$ or 17?
+# **Predict:** will the others get something at width 300 and length 2? And at width 4, length $\sqrt{300}$ and right
+# angles?
 
 # %%
 def for_others(vectors, scale=1.0):
@@ -580,7 +588,7 @@ plots.show(figure, "The motion of each word, round by round. From x, all lines m
 
 # %% [markdown]
 # For a while there are groups: *on time* here, *train* and *station* there. In the end all flow together. Why later
-# than before? Vectors 1.5 times as long have scores 1.5² times as large, and so sharper weights. Test it: leave the
+# than before? Vectors 1.5 times as long have scores $1.5^2$ times as large, and so sharper weights. Test it: leave the
 # vectors as they are, and multiply only the scores.
 
 # %%
@@ -656,9 +664,9 @@ named(arrives)
 # them differ. Does your way still work for a sentence longer than any you thought of?
 #
 # **In the paper.** In equation 1 of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), put x in the place of Q, K
-# and V and leave out the √d: that is this lesson, the simplest case. Section 3.5 there adds positions, because without
-# them order has no influence. [Dong and colleagues 2021](https://arxiv.org/abs/2103.03404) study how attention alone,
-# layer upon layer, makes all words alike, and what prevents it.
+# and V and leave out the $\sqrt{d}$: that is this lesson, the simplest case. Section 3.5 there adds positions, because
+# without them order has no influence. [Dong and colleagues 2021](https://arxiv.org/abs/2103.03404) study how attention
+# alone, layer upon layer, makes all words alike, and what prevents it.
 #
 # **Next.** Before attention, a translating network had to press a whole sentence into one vector. Lesson 03 shows
 # where that breaks, and mends it by attention whose scores come from a small *trained* network: version 0.

@@ -82,13 +82,16 @@ assert the_first_of_400_letters_leaves_no_trace
 # bits have 2,304. But the network has to **learn** how to pack the letters into one vector, and how to unpack each at
 # the right time. How far does training get?
 #
-# The decoder writes one letter per step. It gets the letter before, y_{i−1}, what it sees of the source, c, and its own
-# state, s_{i−1}. f and g are its two networks:
+# The decoder writes one letter per step. It gets the letter before, $y_{i-1}$, what it sees of the source, $c$, and its
+# own state, $s_{i-1}$. Its two networks, $f$ and $g$, give the new state and a probability for each letter:
 #
-# - s_i = f(s_{i−1}, y_{i−1}, c): the new state
-# - p(y_i | …) = g(y_{i−1}, s_i, c): a probability for each letter
+# $$
+# s_i = f(s_{i-1}, y_{i-1}, c)
+# \qquad
+# p(y_i \mid y_1, \dots, y_{i-1}, x) = g(y_{i-1}, s_i, c)
+# $$
 #
-# g ends in one number per letter, the **logits**: scores of any size, which a softmax turns into probabilities.
+# $g$ ends in one number per letter, the **logits**: scores of any size, which a softmax turns into probabilities.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import step
@@ -98,8 +101,8 @@ states, last = model.read(to_ids("star"))
 [tuple(each.shape) for each in step(model, torch.tensor([START]), last, states)]  # logits, state, weights
 
 # %% [markdown]
-# In training, y_{i−1} is the *right* letter before, even if the decoder would have written another ("teacher forcing").
-# Later it gets the letter that it wrote itself.
+# In training, $y_{i-1}$ is the *right* letter before, even if the decoder would have written another ("teacher
+# forcing"). Later it gets the letter that it wrote itself.
 
 # %% tags=["given"]
 from course_lib.experiments.backwards import write
@@ -248,7 +251,9 @@ at_twelve
 # is only the *candidate*. The gate z, between 0 and 1, comes from a small layer of its own and says how much of the old
 # state stays:
 #
-# new state = (1 − z) · candidate + z · old state
+# $$
+# \text{new state} = (1 - z) \cdot \text{candidate} + z \cdot \text{old state}
+# $$
 #
 # If only the last term counted, the slope would be z. A gate with z near 1 is *open* here. **Predict** how much is left
 # of the product after 12 and after 50 steps of five untrained cells: a plain one; one whose matrix is orthogonal (it
@@ -399,12 +404,20 @@ assert without_tanh_the_query_has_no_say
 #
 # | part | lesson 02, untrained | version 0 |
 # |---|---|---|
-# | **inputs** | x (T, D) | query q (D_q,), inputs X (N, D_x) |
-# | **similarity** | x · x | **v · tanh(q W_q + x_n W_x)**, a feed-forward network that projects both |
-# | **outputs** | scores (T, T), weights (T, T), sequence (T, D) | energies e (N,), weights α (N,), mixture y (D_x,) |
+# | **inputs** | $x$ (T, D) | query $q$ $(D_q,)$, inputs $X$ $(N, D_x)$ |
+# | **similarity** | $x \cdot x$ | $\boldsymbol{v \cdot \tanh(q W_q + x_n W_x)}$: a network projects both |
+# | **outputs** | scores, weights (T, T), sequence (T, D) | energies $e$, weights $\alpha$ (N,), out $y$ $(D_x,)$ |
 #
-# α = softmax(e), and y = Σ_n α_n x_n. The network is trained: W_q (D_q, D_a), W_x (D_x, D_a), v (D_a,). Because it
-# adds the two projections it is called *additive* attention.
+# The weights and the mixture are
+#
+# $$
+# \alpha = \mathrm{softmax}(e)
+# \qquad
+# y = \sum_n \alpha_n x_n
+# $$
+#
+# The network is trained: $W_q$ $(D_q, D_a)$, $W_x$ $(D_x, D_a)$, $v$ $(D_a,)$. Because it adds the two projections it
+# is called *additive* attention.
 
 # %% [markdown]
 # ### Exercise 1: `additive_attention`
@@ -465,19 +478,19 @@ plots.show(figure, "Weights, 4 by 4, for the letters s, t, a, r. The large weigh
 # ## In a decoder: Bahdanau attention
 #
 # We chose the matrices and asked the questions. In a translator the **decoder's state asks**, and training finds the
-# matrices. h_1 … h_T are the encoder's states, s_i is the decoder's state after word i. Section 3.1 of the paper,
-# line by line, and where each line stands in our code:
+# matrices. $h_1, \dots, h_T$ are the encoder's states, $s_i$ is the decoder's state after word $i$. Section 3.1 of the
+# paper, line by line, and where each line stands in our code:
 #
 # | equation | in words | in code |
 # |---|---|---|
-# | e_ij = a(s_{i−1}, h_j) = v · tanh(W_d s_{i−1} + W_e h_j) | energy, a network a: is h_j needed now? | exercise 2 |
-# | α_ij = exp(e_ij) / Σ_k exp(e_ik) | weight | exercise 2 |
-# | c_i = Σ_j α_ij h_j | context: what is read before word i | exercise 2 |
-# | s_i = f(s_{i−1}, y_{i−1}, **c_i**) | new state | `step`, line `# f` |
-# | p(y_i given y_1 … y_{i−1}, x) = g(y_{i−1}, s_i, **c_i**) | probabilities of word i | `step`, line `# g` |
+# | $e_{ij} = v \cdot \tanh(W_d\, s_{i-1} + W_e\, h_j)$ | energy, by a network: is $h_j$ needed now? | exercise 2 |
+# | $\alpha_{ij} = \exp(e_{ij}) \,/ \sum_k \exp(e_{ik})$ | weight | exercise 2 |
+# | $c_i = \sum_j \alpha_{ij}\, h_j$ | context: what is read before word $i$ | exercise 2 |
+# | $s_i = f(s_{i-1}, y_{i-1}, \boldsymbol{c_i})$ | new state | `step`, line `# f` |
+# | $p(y_i \mid y_1, \dots, y_{i-1}, x) = g(y_{i-1}, s_i, \boldsymbol{c_i})$ | chance of word $i$ | `step`, line `# g` |
 #
-# Compare with the bottleneck: **c has become c_i**. Our decoder still starts from the last state. (The paper's W_a and
-# U_a stand on the left, as here. In our code W_d and W_e stand on the right.)
+# Compare with the bottleneck: **$c$ has become $c_i$**. Our decoder still starts from the last state. (The paper's
+# $W_a$ and $U_a$ stand on the left, as here. In our code $W_d$ and $W_e$ stand on the right.)
 
 # %% [markdown]
 # ### Exercise 2: `bahdanau_context`
@@ -772,8 +785,8 @@ assert with_as_many_repeats_longer_words_do_better
 # - **A weight says which state was read, not which word mattered.** A state knows its neighbours.
 # - **A picture that looks right** is no proof that a network has learned the rule.
 #
-# Bahdanau's encoder is a **bidirectional** RNN: it reads in *both* directions and joins the two states, so that h_j
-# sums up what stands around word j (section 3.2).
+# Bahdanau's encoder is a **bidirectional** RNN: it reads in *both* directions and joins the two states, so that $h_j$
+# sums up what stands around word $j$ (section 3.2).
 
 # %% [markdown] name="luong"
 # ## The other name: Luong
@@ -782,11 +795,11 @@ assert with_as_many_repeats_longer_words_do_better
 #
 # | part | Bahdanau 2014 | Luong 2015 |
 # |---|---|---|
-# | **asks** | the state before the step, s_{i−1} | the state after it, s_i |
-# | **similarity** | v · tanh(W_d s + W_e h) | *dot*: s · h, *general*: s · W h, *concat*: v · tanh(W [s; h]) |
+# | **asks** | the state before the step, $s_{i-1}$ | the state after it, $s_i$ |
+# | **similarity** | $v \tanh(W_d s + W_e h)$ | *dot*: $s h$, *general*: $s W h$, *concat*: $v \tanh(W [s; h])$ |
 # | **context goes** | into the next state and output | through tanh into output and next step (*input feeding*) |
 #
-# [s; h] is s and h, one below the other. **Predict:** two of these four scores are the same. Which?
+# $[s; h]$ is $s$ and $h$, one below the other. **Predict:** two of these four scores are the same. Which?
 
 # %%
 generator = torch.Generator().manual_seed(1)
@@ -813,9 +826,9 @@ assert only_these_two_are_the_same
 #
 # - An encoder-decoder without attention passes on one vector, as long for 400 letters as for 4. How much it carries
 #   moves with its width *and* with the training. Open gates (GRU, LSTM) keep a gradient alive, but one vector remains.
-# - Version 0: energies v · tanh(q W_q + x W_x), softmax, weighted sum of the inputs. The tanh lets the query have a
-#   say.
-# - Bahdanau: the decoder's state asks before every word, and the context c becomes c_i. The steep fall is gone. How
+# - Version 0: energies $v \cdot \tanh(q W_q + x W_x)$, softmax, weighted sum of the inputs. The tanh lets the query
+#   have a say.
+# - Bahdanau: the decoder's state asks before every word, and the context $c$ becomes $c_i$. The steep fall is gone. How
 #   far beyond the trained lengths it works depends on what it searches for, and on how it finds the start.
 # - An alignment map shows which states were read, not what was searched for.
 #

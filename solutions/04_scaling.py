@@ -988,12 +988,12 @@ claim("with a small W the best rate is d times smaller",
 # %% [markdown] name="not-for-stability"
 # ## Further: is it there for stability?
 #
-# *"√d is there for numerical stability."* So one reads.
+# *"$\sqrt{d}$ is there for numerical stability."* So one reads.
 #
 # Take a softmax without the maximum, `exp(e) / exp(e).sum()`, and give it two scores
-# that are 1 apart, as they are and divided by √16 = 4. Then take **half precision**,
-# numbers of 16 bits, whose largest is 65,504: take the dot product of two vectors of 64
-# numbers, each 33.
+# that are 1 apart, as they are and divided by $\sqrt{16} = 4$. Then take **half
+# precision**, numbers of 16 bits, whose largest is 65,504: take the dot product of two
+# vectors of 64 numbers, each 33.
 
 # %%
 for top in (100, 200, 340, 1000):

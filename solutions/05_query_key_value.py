@@ -106,8 +106,8 @@ plots.show(figure, "A table of scores, three questions by five words. Who: Jane 
 #
 # | part | version 2 | version 3 |
 # |---|---|---|
-# | **inputs** | query (D,), inputs (N, D) | **queries (M, D)**, inputs (N, D) |
-# | **similarity** | inputs · query / √D | **queries · inputsᵀ / √D** |
+# | **inputs** | query $q$ (D,), inputs $X$ (N, D) | **queries $Q$ (M, D)**, inputs $X$ (N, D) |
+# | **similarity** | $X q \,/ \sqrt{D}$ | $\boldsymbol{Q X^\top / \sqrt{D}}$ |
 # | **outputs** | scores (N,), weights (N,), mixture (D,) | **scores (M, N), weights (M, N), result (M, D)** |
 
 # %% [markdown]
@@ -291,9 +291,9 @@ round(weight_by_hand, 2)
 #
 # | part | version 3 | version 4 |
 # |---|---|---|
-# | **inputs** | queries (M, D), inputs (N, D) | queries (M, D_q), inputs (N, D_x), **W_k (D_x, D_q), W_v (D_x, D_v)** |
-# | **similarity** | queries · inputsᵀ / √D | queries · **keysᵀ** / √D_q, where keys = inputs W_k |
-# | **outputs** | scores (M, N), weights (M, N), result (M, D) | scores (M, N), weights (M, N), result **(M, D_v)** |
+# | **inputs** | $Q$ (M, D), $X$ (N, D) | $Q (M, D_q)$, $X (N, D_x)$, $\boldsymbol{W_k (D_x, D_q), W_v (D_x, D_v)}$ |
+# | **similarity** | $Q X^\top / \sqrt{D}$ | $Q \boldsymbol{K}^\top / \sqrt{D_q}$, where the keys are $K = X W_k$ |
+# | **outputs** | scores, weights (M, N), result (M, D) | scores, weights (M, N), result $\boldsymbol{(M, D_v)}$ |
 #
 # The widths have come apart, too. Queries and keys still share one. The inputs and the values have their own.
 
@@ -362,10 +362,10 @@ assert longer_inputs_deliver_one_word_ten_times_as_loud
 {"longer query": [round(v) for v in sure[1].tolist()], "longer inputs": [round(v) for v in loud[1].tolist()]}
 
 # %% [markdown]
-# It can: q · (x W_k) is (q W_kᵀ) · x, and weights (x W_v) is (weights x) W_v. So next to a learned matrix for the
-# queries, `W_k` adds no new pattern. It makes the comparison narrow, D_q numbers and not D_x, and the keys are computed
-# once for all queries. What one vector could not do is a true **second source**, as in the video search: keys from the
-# titles, values from the videos. PyTorch's layer takes one, as you will see.
+# It can: $q \cdot (x W_k)$ is $(q W_k^\top) \cdot x$, and $A\,(x W_v)$ is $(A x)\,W_v$ for any weights $A$. So next to
+# a learned matrix for the queries, `W_k` adds no new pattern. It makes the comparison narrow, $D_q$ numbers and not
+# $D_x$, and the keys are computed once for all queries. What one vector could not do is a true **second source**, as in
+# the video search: keys from the titles, values from the videos. PyTorch's layer takes one, as you will see.
 #
 # A longer query makes any match sure, in version 3 too, and delivers no more. It is different where one *word* is to be
 # found more surely than the others: a longer row of x is delivered louder as well, a longer key is not.
@@ -442,15 +442,15 @@ plots.show(figure, "Two drawings with five French words below and three English 
 # %% [markdown]
 # | part | RNN with attention (lesson 03) | Transformer (version 4) |
 # |---|---|---|
-# | **query** | decoder state s, (D_s,), one at a time | one row for each target word, (M, D_q), all at once |
-# | **key** | hₙ W_e, made from an encoder state | inputs W_k, (N, D_q) |
-# | **value** | the encoder state hₙ as it is, (N, D_h) | inputs W_v, (N, D_v) |
-# | **score** | v · tanh(s W_d + key), a small network | query · key / √D_q |
+# | **query** | decoder state $s$, $(D_s,)$, one at a time | one row for each target word, $(M, D_q)$, all at once |
+# | **key** | $h_n W_e$, made from an encoder state | $X W_k$, $(N, D_q)$ |
+# | **value** | the encoder state $h_n$ as it is, $(N, D_h)$ | $X W_v$, $(N, D_v)$ |
+# | **score** | $v \cdot \tanh(s W_d + k)$, a small network | $q \cdot k \,/ \sqrt{D_q}$ |
 # | **one after another** | N steps to read, M steps to write | nothing inside the layer |
 #
 # So a key and a value were already apart in version 0. Is the last row true? **Predict:** nudge the **first** word. How
 # many of a GRU's five states move, and how many rows of `pairwise(x, x) @ x`? And a simpler recurrence,
-# hₙ = hₙ₋₁ / 2 + xₙ: does each of its states have to wait for the one before it?
+# $h_n = h_{n-1} / 2 + x_n$: does each of its states have to wait for the one before it?
 
 # %%
 torch.manual_seed(0)
@@ -513,9 +513,9 @@ print("cross-attention:", tuple(cross_weights.shape), " self-attention:", tuple(
 # it is a place. It might ask: *what's happening in Africa?* Its question should be about an **action**.
 #
 # So the query needs a matrix of its own, `W_q`, which turns what a word **is** into what it **wants**. Queries and keys
-# share a width, which version 4 called D_q; from here on it is D_k, as in the paper.
+# share a width, which version 4 called $D_q$; from here on it is $D_k$, as in the paper.
 #
-# | a word that is ... | ... asks | row of W_q |
+# | a word that is ... | ... asks | row of $W_q$ |
 # |---|---|---|
 # | a person | what does she do? | action 2 |
 # | an action | who does it? | person 2 |
@@ -534,9 +534,9 @@ plots.show(figure, "Queries: Jane wants action 4, visite person 4, l'Afrique act
                    "and time 1, septembre time 2.")
 
 # %% [markdown]
-# Take the third word. Its query, q₃, says *what's happening in Africa?*, which is action 4. The key of the first word,
-# k₁, says *person* 2, and k₂ says *action* 2. **On paper:** the scores q₃ · k₁ / √4 and q₃ · k₂ / √4, then the weight
-# of "visite".
+# Take the third word. Its query, $q_3$, says *what's happening in Africa?*, which is action 4. The key of the first
+# word, $k_1$, says *person* 2, and $k_2$ says *action* 2. **On paper:** the scores $q_3 \cdot k_1 / \sqrt{4}$ and
+# $q_3 \cdot k_2 / \sqrt{4}$, then the weight of "visite".
 
 # %%
 person_score, action_score = 4 * 0 / 4**0.5, 4 * 2 / 4**0.5
@@ -552,9 +552,9 @@ dict(zip(words, africas_scores.tolist(), strict=True))
 #
 # | part | version 4 | version 5 |
 # |---|---|---|
-# | **inputs** | queries (M, D_q), inputs (N, D_x), W_k, W_v | **x (N, D_x), W_q (D_x, D_k)**, W_k, W_v |
-# | **similarity** | queries · (inputs W_k)ᵀ / √D_q | **x W_q** · (x W_k)ᵀ / √D_k |
-# | **outputs** | scores (M, N), weights (M, N), result (M, D_v) | **scores (N, N), weights (N, N), result (N, D_v)** |
+# | **inputs** | $Q (M, D_q)$, $X (N, D_x)$, $W_k$, $W_v$ | $\boldsymbol{x (N, D_x), W_q (D_x, D_k)}$, $W_k$, $W_v$ |
+# | **similarity** | $Q\, (X W_k)^\top / \sqrt{D_q}$ | $\boldsymbol{x W_q}\, (x W_k)^\top / \sqrt{D_k}$ |
+# | **outputs** | scores, weights (M, N), result $(M, D_v)$ | **scores, weights (N, N), result** $(N, D_v)$ |
 #
 # One source, three views of it: what a word **wants**, what it **is**, what it **gives**.
 
@@ -714,18 +714,20 @@ step(2)
 #
 # You have now computed every part of the best known line of the paper, its equation 1:
 #
-# **Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V**
+# $$
+# \mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
+# $$
 #
 # | term | what it says |
 # |---|---|
-# | Q, K, V | what each word wants, is, gives |
-# | Q Kᵀ | who fits whom |
-# | / √d_k | keeps the spread the same at any width, if features vary independently |
+# | $Q, K, V$ | what each word wants, is, gives |
+# | $Q K^\top$ | who fits whom |
+# | $/ \sqrt{d_k}$ | keeps the spread the same at any width, if features vary independently |
 # | softmax | shares: each row sums to one |
-# | · V | the shares are handed out |
+# | $\cdot\, V$ | the shares are handed out |
 #
-# (If query and key agree, the scores still grow: with a correlation of 0.71 and variances of 1, they are 0.71 √d_k on
-# average. That is 2.8 at width 16 and 22.7 at width 1,024.)
+# (If query and key agree, the scores still grow: with a correlation of 0.71 and variances of 1, they are
+# $0.71 \sqrt{d_k}$ on average. That is 2.8 at width 16 and 22.7 at width 1,024.)
 #
 # **Predict** the shape after each step. Then assemble the equation.
 
@@ -925,7 +927,7 @@ assert and_has_gained_travel
 # %% [markdown] name="square"
 # ## A claim to test: "three square matrices"
 #
-# *"Self-attention has three square matrices, W_Q, W_K and W_V."*
+# *"Self-attention has three square matrices, $W_Q$, $W_K$ and $W_V$."*
 #
 # Ours were 6 × 4 and 6 × 2. **Predict:** is one column enough for a matrix, and may it have more columns than x has
 # features? Which widths have to agree?
@@ -955,7 +957,7 @@ assert query_and_key_must_share_a_width
 
 # %% [markdown]
 # **Verdict: false.** Each matrix has as many rows as x has features; how many columns it has is free, and the values
-# may have a width of their own. One thing only is required: `W_q` and `W_k` share d_k, because a query and a key meet
+# may have a width of their own. One thing only is required: `W_q` and `W_k` share $d_k$, because a query and a key meet
 # in a dot product.
 #
 # In the paper all three are 512 × 64 (section 3.2.2), and eight of each are used. In code the eight often stand side by
@@ -969,11 +971,13 @@ assert query_and_key_must_share_a_width
 # relates to whom**. `W_v` decides **what is handed over**. Can the parts of `W_q` and `W_k` be told apart? The scores
 # are
 #
-# Q Kᵀ = x W_q (x W_k)ᵀ = x (**W_q W_kᵀ**) xᵀ
+# $$
+# Q K^\top = x W_q\, (x W_k)^\top = x\, (\boldsymbol{W_q W_k^\top})\, x^\top
+# $$
 #
-# Only the product of the two appears. Take a matrix M that has an **inverse**: a matrix M⁻¹ that undoes it, so that
-# M M⁻¹ changes nothing. **Predict:** put W_q M in the place of W_q and W_k (M⁻¹)ᵀ in the place of W_k. Both are new.
-# What happens to the result?
+# Only the product of the two appears. Take a matrix $M$ that has an **inverse**: a matrix $M^{-1}$ that undoes it, so
+# that $M M^{-1}$ changes nothing. **Predict:** put $W_q M$ in the place of $W_q$ and $W_k (M^{-1})^\top$ in the place
+# of $W_k$. Both are new. What happens to the result?
 
 # %%
 M = torch.ones(4, 4).triu()  # (D_k, D_k)
@@ -1101,8 +1105,8 @@ assert each_other_row_does
 # - **Version 4**: a key to be compared, a value to be delivered; made from one x, it is version 3 between two matrices.
 #   The queries come from elsewhere: cross-attention.
 # - **Version 5**: the queries come from the input, too: self-attention. It is version 4 with one source.
-# - softmax(Q Kᵀ / √d_k) V: who fits whom, scaled, as shares, handed out.
-# - W_q and W_k decide who relates to whom, and only through their product. W_v decides what is handed over.
+# - $\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V$: who fits whom, scaled, as shares, handed out.
+# - $W_q$ and $W_k$ decide who relates to whom, and only through their product. $W_v$ decides what is handed over.
 # - No matrix has to be square. The result is a change, which is added to the word.
 #
 # **Think about it.** Let `W_q` and `W_k` be the same matrix. A word's score with itself is then the squared length of

@@ -146,9 +146,10 @@ for question, (askers, answer, gifts) in table.items():
 list(heads)
 
 # %% [markdown]
-# One score on paper: in head *Who?*, "l'Afrique" has the query (4, 0) and Jane the key (2, 0). The width of the head
-# is 2, so the score is 8 / √2, about 5.7. **Predict** the row of "l'Afrique" in each of the three maps. And what does
-# Jane do in head *Who?*, where she asks nothing? (Where you can run the cell, buttons below show one map at a time.)
+# One score on paper: in head *Who?*, "l'Afrique" has the query (4, 0) and Jane the key (2, 0). The width of the head is
+# 2, so the score is $8 / \sqrt{2}$, about 5.7. **Predict** the row of "l'Afrique" in each of the three maps. And what
+# does Jane do in head *Who?*, where she asks nothing? (Where you can run the cell, buttons below show one map at a
+# time.)
 
 # %%
 maps = torch.stack([pattern(x @ W_q, x @ W_k) for W_q, W_k, _ in heads.values()])  # (H, N, N)
@@ -205,7 +206,7 @@ assert two_heads_tell_all_letters_apart
 # Both numbers arrive, which one head had mixed.
 #
 # In our sentence six numbers stand side by side for each word, in the order of the heads: *action, travel, time, warm,
-# person*, and one empty place. A last matrix, **W_o**, brings what the heads say back to the features of x.
+# person*, and one empty place. A last matrix, **$W_o$**, brings what the heads say back to the features of x.
 
 # %%
 W_o = torch.zeros(6, 6)  # (H * d_head, D)
@@ -237,12 +238,17 @@ knows
 # %% [markdown] name="in-signs"
 # ## In signs
 #
-# head_i = Attention(x W_i^Q, x W_i^K, x W_i^V), for i = 1 … h
+# $$
+# \mathrm{head}_i = \mathrm{Attention}(x W_i^Q,\; x W_i^K,\; x W_i^V), \qquad i = 1, \dots, h
+# $$
 #
-# MultiHead(x) = Concat(head_1, …, head_h) W^O
+# $$
+# \mathrm{MultiHead}(x) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O
+# $$
 #
-# d is the width of a word, d_k that of a query and a key, d_v that of a value. W_i^Q and W_i^K share d_k, because they
-# meet in a dot product. **Predict:** may d_v differ from d_k? And must the concatenation be as wide as a word?
+# $d$ is the width of a word, $d_k$ that of a query and a key, $d_v$ that of a value. $W_i^Q$ and $W_i^K$ share $d_k$,
+# because they meet in a dot product. **Predict:** may $d_v$ differ from $d_k$? And must the concatenation be as wide as
+# a word?
 
 # %%
 g = torch.Generator().manual_seed(0)
@@ -258,8 +264,8 @@ tuple(joined.shape), tuple(back.shape)
 # %% [markdown] name="sizes-of-the-paper"
 # ### The sizes of the paper
 #
-# d_v is free, and the width of the concatenation with it: W^O brings the width back. Vaswani and colleagues take
-# d_model = 512 and h = 8, and cut the width of a word among the heads (section 3.2.2).
+# $d_v$ is free, and the width of the concatenation with it: $W^O$ brings the width back. Vaswani and colleagues take
+# $d_\text{model} = 512$ and $h = 8$, and cut the width of a word among the heads (section 3.2.2).
 #
 # A claim you may meet: *"the outputs for query, key and value, three in all, are concatenated."* In our sentence it
 # looks right, since three heads were. **Predict** for the sizes of the paper: how many outputs, and how wide is each?
@@ -277,11 +283,11 @@ print(f"W_o takes {W_o_takes} numbers, a head hands over {d_head}: {W_o_takes //
 #
 # | matrix | shape | how many | here | in the paper |
 # |---|---|---|---|---|
-# | W_i^Q and W_i^K | d × d_k | h of each | 6 × 2, three of each | 512 × 64, eight of each |
-# | W_i^V | d × d_v | h | 6 × 2, three | 512 × 64, eight |
-# | W^O | h·d_v × d | one | 6 × 6 | 512 × 512 |
+# | $W_i^Q$ and $W_i^K$ | $d \times d_k$ | $h$ of each | 6 × 2, three of each | 512 × 64, eight of each |
+# | $W_i^V$ | $d \times d_v$ | $h$ | 6 × 2, three | 512 × 64, eight |
+# | $W^O$ | $h d_v \times d$ | one | 6 × 6 | 512 × 512 |
 #
-# With **d_k = d_v = d_model / h = 64**, all four are 512 × 512 once the heads are put together.
+# With $d_k = d_v = d_\text{model} / h = 64$, all four are 512 × 512 once the heads are put together.
 
 # %% [markdown] name="fused"
 # ## From a list to one matrix
@@ -349,13 +355,13 @@ print("head 1, by view:", by_view[0].tolist())
 #
 # | part | version 5 | version 6 |
 # |---|---|---|
-# | **inputs** | x (N, D_x), W_q, W_k, W_v | **query (B, Tq, d), key, value (B, Tk, d)**, W_q, W_k, W_v, **W_o** |
-# | **similarity** | x W_q · (x W_k)ᵀ / √D_k | **in each head:** query W_q · (key W_k)ᵀ / **√d_head** |
-# | **outputs** | scores, weights (N, N), result (N, D_v) | scores, weights **(B, H, Tq, Tk)**, result **(B, Tq, d)** |
+# | **inputs** | $x$, $W_q, W_k, W_v$ | $Q$ **(B, Tq, d)**, $K, V$ **(B, Tk, d)**, $W_q, W_k, W_v, \boldsymbol{W_o}$ |
+# | **similarity** | $x W_q\, (x W_k)^\top / \sqrt{D_k}$ | **per head:** $Q W_q (K W_k)^\top / \sqrt{d_\text{head}}$ |
+# | **outputs** | scores, weights (N, N), out $(N, D_v)$ | scores, weights **(B, H, Tq, Tk)**, out **(B, Tq, d)** |
 #
-# Three inputs, so that it can be version 4 or version 5: a sentence may ask another one, or itself. There is a batch
-# axis B, for several sentences at once. And there is a **mask**: True = may attend. A masked key gets no weight. (Where
-# masks come from is lesson 07.)
+# Three inputs, query $Q$, key $K$ and value $V$, so that it can be version 4 or version 5: a sentence may ask another
+# one, or itself. There is a batch axis B, for several sentences at once. And there is a **mask**: True = may attend. A
+# masked key gets no weight. (Where masks come from is lesson 07.)
 
 # %% [markdown]
 # ### Exercise: `MultiHeadAttention`
@@ -417,9 +423,9 @@ dict(zip(features, [round(value, 1) for value in said[0, 2].tolist()], strict=Tr
 # %% [markdown] name="as-in-torch"
 # ## Is it the real thing?
 #
-# PyTorch has this layer as `nn.MultiheadAttention`. It keeps W_q, W_k and W_v as one matrix of shape (3d, d). We take
-# random weights of **your** layer, put them into torch's, and ask both. Two traps: torch wants the batch first only if
-# you say so, and in its masks **True means hidden**.
+# PyTorch has this layer as `nn.MultiheadAttention`. It keeps $W_q$, $W_k$ and $W_v$ as one matrix of shape (3d, d). We
+# take random weights of **your** layer, put them into torch's, and ask both. Two traps: torch wants the batch first
+# only if you say so, and in its masks **True means hidden**.
 
 # %%
 torch.manual_seed(0)
@@ -443,7 +449,7 @@ equal_to_torch_within_1e_6, tuple(difference.shape)
 # After the projection every word has 32 numbers, eight for each of four heads. **Predict:** how much does the output
 # of head 1 change if you change the 24 numbers that belong to the other heads?
 #
-# Ask your own layer. With W_q = W_o = I, what you hand in as queries *is* the projection, and what comes out are the
+# Ask your own layer. With $W_q = W_o = I$, what you hand in as queries *is* the projection, and what comes out are the
 # heads side by side. A gradient says how strongly each head depends on each slice of the queries.
 
 # %%
@@ -482,8 +488,8 @@ plots.show(figure, "Two maps of gradients, four parts of the output by four slic
                    "W_o only the diagonal has a size above 0. After W_o every square has one.")
 
 # %% [markdown]
-# Exactly zero, until W_o mixes; then the others count as much as its own slice. Inside a head, all features go into the
-# same score and the same softmax: they have to work **together**. Between heads, nothing is shared. So heads *can*
+# Exactly zero, until $W_o$ mixes; then the others count as much as its own slice. Inside a head, all features go into
+# the same score and the same softmax: they have to work **together**. Between heads, nothing is shared. So heads *can*
 # learn different relations. Do they? The last experiment of this lesson looks.
 
 # %% [markdown] name="cost"
@@ -563,10 +569,16 @@ print(f"four heads of width 256: {built[256]:,}   torch: {in_torch:,}   four hea
 #
 # **Predict** the error of one head. (The contents have variance 1, so reporting nothing has an error of 1.)
 #
-# On paper: let its mixture be m = a · first + b · second, with b = 1 − a. Scaled as well as possible, m misses
-# b² / (a² + b²) of the first content, and a² / (a² + b²) of the second. The sum is **1** for every a: whatever the
-# shares, a matrix that reads m loses one of two answers, half of what is asked for. In one case of eight both addresses
-# are the same, and nothing need be lost. 7/8 · 1/2 is **7/16**. Does a trained head do better?
+# On paper: let its mixture be $m = a \cdot \text{first} + b \cdot \text{second}$, with $b = 1 - a$. Scaled as well as
+# possible, $m$ misses these shares of the two contents:
+#
+# $$
+# \frac{b^2}{a^2 + b^2} \qquad\text{and}\qquad \frac{a^2}{a^2 + b^2}
+# $$
+#
+# The sum is **1** for every $a$: whatever the shares, a matrix that reads $m$ loses one of two answers, half of what is
+# asked for. In one case of eight both addresses are the same, and nothing need be lost. 7/8 · 1/2 is **7/16**. Does a
+# trained head do better?
 
 # %% tags=["given"]
 from course_lib.experiments.heads import lookups
@@ -802,11 +814,11 @@ assert from_128_on_it_is_small
 # |---|---|---|---|
 # | **0** | a network scores each input; softmax; mix | one vector for a sentence is too narrow | the network is slow |
 # | **1** | query · input scores | nothing to train, d times less memory | wide vectors blind the softmax |
-# | **2** | … / √D | the spread of the scores is 1 at any width | one query at a time |
+# | **2** | … $/ \sqrt{D}$ | the spread of the scores is 1 at any width | one query at a time |
 # | **3** | queries as the rows of a matrix | all queries in one product | inputs are compared and mixed as one vector |
-# | **4** | keys = inputs W_k, values = inputs W_v | one view to compare, one to mix | somebody else has to ask |
-# | **5** | queries = x W_q | a sentence asks itself | one pattern for all questions |
-# | **6** | h heads side by side, then W_o | several questions, no more products | it sees the future, but no order |
+# | **4** | keys $X W_k$, values $X W_v$ | one view to compare, one to mix | somebody else has to ask |
+# | **5** | queries $x W_q$ | a sentence asks itself | one pattern for all questions |
+# | **6** | h heads side by side, then $W_o$ | several questions, no more products | it sees the future, but no order |
 #
 # From rung 1 upwards each version **contains** the one below. **Predict** for each step down: what do you have to
 # choose so that the upper version becomes the lower one? Then run it.
@@ -883,11 +895,11 @@ looks_at
 #
 # - One pattern shares its weight among all questions. Where two answers use the same features and a matrix reads the
 #   mixture, one is lost.
-# - **Version 6**: h heads, each a version 5 in a slice of its own; their outputs stand side by side; W_o joins them.
+# - **Version 6**: h heads, each a version 5 in a slice of its own; their outputs stand side by side; $W_o$ joins them.
 # - Four matrices hold all heads. Cut the last axis, then swap: a `view` alone mixes up the words.
 # - Parameters and products do not depend on h; the time does, with h tables of weights. In Keras `key_dim` is the width
 #   of one head.
-# - Heads are independent up to W_o, and in training they divided the work. In one layer, one head lost one of two
+# - Heads are independent up to $W_o$, and in training they divided the work. In one layer, one head lost one of two
 #   answers; a second layer got most of both. A head with keys of width 1 finds two words only.
 #
 # **Think about it.** After training, somebody finds that a head can be removed and nothing gets worse. What may that

@@ -187,7 +187,7 @@ plots.show(figure, "A square of five by five. Ones on and below the diagonal, ze
 # ## One weight by hand
 #
 # Now the mask has to do something. Give each word four numbers: how much *person*, *travel*, *place* and *time* is in
-# it. The words themselves are query, key and value, so the score is word · word / √4.
+# it. The words themselves are query, key and value, so the score is word · word $/ \sqrt{4}$.
 
 # %%
 table = {"Jane": [2.0, 1, 0, 0], "visits": [1.0, 2, 1, 0], "Africa": [0.0, 2, 2, 0], "in": [0.0, 0, 1, 1],
@@ -197,7 +197,7 @@ scores = x @ x.T / 2  # (T, T)
 dict(zip(words, scores[1].tolist(), strict=True))  # the row of "visits"
 
 # %% [markdown]
-# "visits" may see "Jane" and itself, with scores 2 and 3. On paper: e² ≈ 7.4 and e³ ≈ 20.1.
+# "visits" may see "Jane" and itself, with scores 2 and 3. On paper: $e^2 \approx 7.4$ and $e^3 \approx 20.1$.
 # **Work out** the weight of "Jane": once as if all five words were there, once with the last three hidden.
 
 # %%
@@ -411,9 +411,9 @@ print("first column of the gradient:", [round(g, 2) for g in W_v.grad[:, 0].toli
 #
 # | part | version 5 | with a mask, in a batch |
 # |---|---|---|
-# | **inputs** | x (N, D_x) | query (B, Tq, d), key (B, Tk, d), value (B, Tk, dv), **mask** like (B, Tq, Tk) |
-# | **similarity** | x W_q · x W_k / √D_k | query · key / √d, **lowest where the mask is False** |
-# | **outputs** | scores, weights (N, N), out (N, D_v) | scores, weights (B, Tq, Tk), out (B, Tq, dv) |
+# | **inputs** | $x$ $(N, D_x)$ | query (B, Tq, d), key (B, Tk, d), value (B, Tk, dv), **mask** like (B, Tq, Tk) |
+# | **similarity** | $x W_q\, (x W_k)^\top / \sqrt{D_k}$ | query · key $/\sqrt{d}$, **lowest where the mask is False** |
+# | **outputs** | scores, weights (N, N), out $(N, D_v)$ | scores, weights (B, Tq, Tk), out (B, Tq, dv) |
 #
 # The projections moved out, and a batch axis moved in. The mask may also be (Tq, Tk), one for all sentences, or
 # (B, 1, Tk), one row for all queries. In the paper's drawing of scaled dot-product attention
@@ -497,8 +497,8 @@ assert september_itself_does
 dict(zip(words, [round(m, 1) for m in moved.tolist()], strict=True))
 
 # %% [markdown]
-# That was one change of one word. The **gradient** asks about small changes of every word: how much does
-# out_t move when x_s moves? For s > t it has to be exactly zero. We draw its norm for every pair, in five versions: no
+# That was one change of one word. The **gradient** asks about small changes of every word: how much does $\text{out}_t$
+# move when $x_s$ moves? For $s > t$ it has to be exactly zero. We draw its norm for every pair, in five versions: no
 # mask; zeros after the softmax; your attention with your mask; the same plus a mean over the whole sentence, which is
 # **detached**: no gradient flows through it; and **masked multi-head attention**, two heads of lesson 06 that share
 # this mask. **Predict:** which of them leak, and in which is the upper triangle empty?
@@ -807,7 +807,7 @@ allowed.int()[0]
 
 # %% [markdown]
 # Three empty rows in an ordinary sentence. With −∞ alone they would be NaN. One step of training later every output
-# would be, and after two steps all of W_q, W_k and W_v.
+# would be, and after two steps all of $W_q$, $W_k$ and $W_v$.
 
 # %%
 of_torch = F.scaled_dot_product_attention(vectors[left], vectors[left], vectors[left], allowed)[0]  # (T, D)

@@ -83,8 +83,8 @@ print("likeness after 0 to 6 layers:", [round(a, 3) for a in alike])
 #
 # Attention mixes words, so it is the first suspect. A mask (lesson 07) with which each word sees only itself takes the
 # mixing away, and leaves all matrices. The second suspect is the bias: each layer adds the same vector to all words.
-# **Predict** the likeness after six layers with both, with one of them, and with neither. And with weights √3 times as
-# large? (Why √3, you see below.)
+# **Predict** the likeness after six layers with both, with one of them, and with neither. And with weights $\sqrt{3}$
+# times as large? (Why $\sqrt{3}$, you see below.)
 
 # %%
 only_itself = torch.eye(5, dtype=torch.bool)
@@ -114,9 +114,9 @@ for name in suspects:
     print(f"{name:13}" + "  or".join(f" {min(five):5.2f} to {max(five):4.2f}" for five in (alike[name], larger[name])))
 
 # %% [markdown]
-# With PyTorch's weights (left) either one is enough. With weights √3 times as large (right) biases alone no longer do
-# it; mixing still does. That words become copies is called **rank collapse**. Dong and colleagues proved it for stacks
-# of attention alone, with bounded weights: the differences shrink even faster than exponentially with depth
+# With PyTorch's weights (left) either one is enough. With weights $\sqrt{3}$ times as large (right) biases alone no
+# longer do it; mixing still does. That words become copies is called **rank collapse**. Dong and colleagues proved it
+# for stacks of attention alone, with bounded weights: the differences shrink even faster than exponentially with depth
 # ([arXiv:2103.03404](https://arxiv.org/abs/2103.03404)). What could be done?
 
 # %% [markdown] name="skip-connection"
@@ -159,13 +159,14 @@ print("likeness after 0 to 6 layers:", [round(likeness(state), 2) for state in s
 # The loss is computed at the top, and its gradient is passed down layer by layer. In place of a loss we take one
 # number: the dot product of Jane's output and a random vector of length 1. How long is its gradient at the five inputs?
 #
-# That depends on the first weights. A vector that passes PyTorch's `nn.Linear` becomes about √3 times shorter (without
-# the bias). Glorot and Bengio proposed weights √3 times as large, known as "Xavier"
+# That depends on the first weights. A vector that passes PyTorch's `nn.Linear` becomes about $\sqrt{3}$ times shorter
+# (without the bias). Glorot and Bengio proposed weights $\sqrt{3}$ times as large, known as "Xavier"
 # ([2010](https://proceedings.mlr.press/v9/glorot10a.html)): a square matrix of them keeps the length. `nn.Transformer`
 # begins nearly so.
 #
-# In each layer a word passes two such matrices, W_v and W_o. **On paper:** by which factor do 24 plain layers change a
-# word or a gradient, with PyTorch's weights and with Xavier's? **Predict:** with skips, does it shrink, stay or grow?
+# In each layer a word passes two such matrices, $W_v$ and $W_o$. **On paper:** by which factor do 24 plain layers
+# change a word or a gradient, with PyTorch's weights and with Xavier's? **Predict:** with skips, does it shrink, stay
+# or grow?
 
 # %%
 def quiet_layer():
@@ -233,9 +234,9 @@ print(f"on paper, plain, PyTorch: {(1 / 3) ** 24:.0e}")
 {name: f"{lengths.median():.0e}" for name, lengths in last.items()}
 
 # %% [markdown]
-# With PyTorch's weights the plain gradient shrinks to 1/3 in each layer, (1/√3)². Mixing has no part in it: the control
-# fades alike. That is a vanishing gradient (lesson 04). With weights that keep the length it does not fade. A plain
-# stack needs a scale that is just right.
+# With PyTorch's weights the plain gradient shrinks to 1/3 in each layer, $(1/\sqrt{3})^2$. Mixing has no part in it:
+# the control fades alike. That is a vanishing gradient (lesson 04). With weights that keep the length it does not fade.
+# A plain stack needs a scale that is just right.
 #
 # With a skip, the slope of one layer is 1 plus that of f. Where f is small, the product of all these factors stays near
 # 1. Where f is as large as x, the product grows with every layer: an **exploding gradient**. So a skip protects from
@@ -440,8 +441,8 @@ print("the worst of the six:", *worst[1:], "layers")
 # cause (section 4.1).
 #
 # Is it the depth, or the scale of the first weights? We trained eight layers at five scales and three learning rates,
-# and stored the results in a file, which names the command that makes it. Scale 1 is PyTorch's, √3 is Xavier's. For
-# each scale you see the best of the three rates. **Predict:** where do plain layers learn, and where do layers with
+# and stored the results in a file, which names the command that makes it. Scale 1 is PyTorch's, $\sqrt{3}$ is Xavier's.
+# For each scale you see the best of the three rates. **Predict:** where do plain layers learn, and where do layers with
 # skips?
 
 # %%
@@ -481,8 +482,8 @@ assert the_stored_runs_come_out_again
 
 # %% [markdown]
 # **Both.** Plain layers need a scale that is just right, and even there these learn little. Layers with skips still
-# learn with weights four times smaller. With larger ones they learn slowly: at √3, a thousand steps bring the three
-# seeds to 0.84, 0.84 and 0.98 (stored, too).
+# learn with weights four times smaller. With larger ones they learn slowly: at $\sqrt{3}$, a thousand steps bring the
+# three seeds to 0.84, 0.84 and 0.98 (stored, too).
 
 # %% [markdown]
 # ## What broke now: the sum grows
@@ -509,10 +510,10 @@ assert the_variance_doubles
 # A standard step of statistics: subtract the mean, divide by the standard deviation. Each word does this with its own
 # numbers. **One word by hand.** Jane is (1, 1, 5, 5).
 #
-# 1. μ, the mean: 3
+# 1. $\mu$, the mean: 3
 # 2. the deviations: −2, −2, 2, 2
-# 3. σ², the mean of their squares: 4, so σ = 2
-# 4. (x − μ) / σ: −1, −1, 1, 1
+# 3. $\sigma^2$, the mean of their squares: 4, so $\sigma = 2$
+# 4. $(x - \mu) / \sigma$: −1, −1, 1, 1
 
 # %%
 sentence = torch.tensor([[1.0, 1, 5, 5],  # Jane
@@ -531,13 +532,16 @@ assert by_hand_it_is_minus_and_plus_one
 mean.item(), sigma.item(), ((jane - mean) / sigma).tolist()
 
 # %% [markdown]
-# Must every word then have spread 1 for ever? No: two learned vectors come last, a **gain** g and a **bias** b, one
-# number per feature (γ and β in other books; `gamma` and `beta` here):
+# Must every word then have spread 1 for ever? No: two learned vectors come last, a **gain** $g$ and a **bias** $b$, one
+# number per feature ($\gamma$ and $\beta$ in other books; `gamma` and `beta` here):
 #
-# **LN(x) = (x − μ) / √(σ² + ε) · g + b**
+# $$
+# \mathrm{LN}(x) = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \cdot g + b
+# $$
 #
-# This is layer norm, by Ba, Kiros and Hinton ([arXiv:1607.06450](https://arxiv.org/abs/1607.06450)). The small ε
-# (0.00001) is for words such as *in*. **Before you go on:** what would *in*, (2, 2, 2, 2), give without it?
+# This is layer norm, by Ba, Kiros and Hinton ([arXiv:1607.06450](https://arxiv.org/abs/1607.06450)). The small
+# $\varepsilon$ (0.00001) is for words such as *in*. **Before you go on:** what would *in*, (2, 2, 2, 2), give without
+# it?
 
 # %% [markdown]
 # ### Exercise 1: `layer_norm`
@@ -810,13 +814,15 @@ for side in (left_side, right_side):
 # look*. Nothing decides *what to make of it*.
 #
 # So each word gets a small network: out to a hidden layer, a switch, and back. The field calls such a switch an
-# **activation function**: a non-linear function that is applied to each number by itself. Here it is max(0, h), called
-# **ReLU**: a positive number passes, a negative one becomes 0.
+# **activation function**: a non-linear function that is applied to each number by itself. Here it is $\max(0, h)$,
+# called **ReLU**: a positive number passes, a negative one becomes 0.
 #
-# **FFN(x) = max(0, x W₁ + b₁) W₂ + b₂**
+# $$
+# \mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2
+# $$
 #
-# **One number first:** one number in, two hidden, one out. W₁ = (1, −1), b₁ = (−2, 2), W₂ = (1, 1), b₂ = −1. **On
-# paper:** what comes out for x = −1? And for 2? Which well-known function is it?
+# **One number first:** one number in, two hidden, one out. $W_1 = (1, -1)$, $b_1 = (-2, 2)$, $W_2 = (1, 1)$,
+# $b_2 = -1$. **On paper:** what comes out for $x = -1$? And for 2? Which well-known function is it?
 
 # %%
 W_1, b_1 = torch.tensor([[1.0, -1.0]]), torch.tensor([-2.0, 2.0])  # (1, 2), (2,)
@@ -966,7 +972,7 @@ assert four_times_as_wide_mends_most
 
 # %% [markdown]
 # Every hidden number is one switch. A V such as |x| takes two of them, and no finite number makes an exact square. A
-# product is a difference of two squares, xy = ((x + y)² − (x − y)²) / 4, so it needs more. But why does the curve
+# product is a difference of two squares, $xy = ((x + y)^2 - (x - y)^2) / 4$, so it needs more. But why does the curve
 # flatten at four? We stored trainings of 300 and of 3,000 steps, with a rate that falls to zero, for products and for
 # |x|. **Predict:** does the gain slow beyond four again in 3,000 steps? And is twice the width enough for |x|?
 
@@ -1204,7 +1210,7 @@ assert no_larger_gradient_near_the_output
 # later lesson takes pre-norm, it says so.
 #
 # Eight layers with skips learned little with Xavier's weights. **Predict:** does the norm mend that? Does it help to
-# divide W_o by 4 at the start, with no norm? (Again stored: attention only, each at its best learning rate.)
+# divide $W_o$ by 4 at the start, with no norm? (Again stored: attention only, each at its best learning rate.)
 
 # %%
 by_scale |= {wire: at_the_best_rate(wire) for wire in ("post-norm", "pre-norm", "skip, W_o / 4")}
@@ -1227,16 +1233,17 @@ assert small_weights_need_no_norm
 
 # %% [markdown]
 # Partly. With pre-norm, Xavier's weights do little harm; with post-norm they still do much in a hundred steps. A
-# smaller W_o does best there, without a norm; at scale 3 the norms do better. Where the weights begin small, a norm
+# smaller $W_o$ does best there, without a norm; at scale 3 the norms do better. Where the weights begin small, a norm
 # does not help here.
 
 # %% [markdown]
 # ### Does the norm speed up learning?
 #
-# Ba and colleagues found so in recurrent networks. Take two blocks. The paper multiplies its embeddings by √d_model
-# (section 3.4). That suits numbers of about 1/√d_model; PyTorch's embeddings begin with numbers of about 1 (lesson 09),
-# so copying the formula makes them too large. We try both: as they are, and times √32. **Predict** the right answers
-# for add & norm, for just add, and for just add with a single norm, right above the embeddings.
+# Ba and colleagues found so in recurrent networks. Take two blocks. The paper multiplies its embeddings by
+# $\sqrt{d_\text{model}}$ (section 3.4). That suits numbers of about $1 / \sqrt{d_\text{model}}$; PyTorch's embeddings
+# begin with numbers of about 1 (lesson 09), so copying the formula makes them too large. We try both: as they are, and
+# times $\sqrt{32}$. **Predict** the right answers for add & norm, for just add, and for just add with a single norm,
+# right above the embeddings.
 
 # %%
 def one_norm():
@@ -1309,8 +1316,8 @@ print("Jane, backwards:", [round(v, 2) for v in backwards[0, 0, :4].tolist()])
 #   the sum.
 # - Batch norm takes its mean over other sentences. It needs running averages, large batches and, in a recurrent
 #   network, a mean and a variance per time step.
-# - Feed-forward, max(0, x W₁ + b₁) W₂ + b₂: ReLU is the bend that attention lacks. The same network at each place, each
-#   word alone. Wider hidden layers learn more, and four times is a choice.
+# - Feed-forward, $\max(0, x W_1 + b_1)\, W_2 + b_2$: ReLU is the bend that attention lacks. The same network at each
+#   place, each word alone. Wider hidden layers learn more, and four times is a choice.
 # - Post-norm, norm(x + f(x)), is the paper's. It needed smaller first steps than pre-norm, x + f(norm(x)). At small
 #   first weights our deep stack needed no norm at all.
 # - The block still does not know the order of the words.

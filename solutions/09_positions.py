@@ -1318,10 +1318,10 @@ claim("rounding errors may grow beyond the seven digits of float32", condition >
 # - Four criteria: unique, consistent, longer and bounded, deterministic. A number from
 #   0 to 1 has no fixed step, counting grows, binary numbers jump. Sinusoids pass, and
 #   so do one-hot rows: the criteria are necessary, and rank nothing.
-# - Sinusoids are hands of a clock, from fast to slow, with values in −1 … 1. PE(pos +
-#   k) = M_k PE(pos), and M_k is a rotation.
-# - PE(pos) · PE(pos + k) depends on k alone. At width 512 it falls for 43 steps, at 16
-#   for 3.
+# - Sinusoids are hands of a clock, from fast to slow, with values in −1 … 1, and
+#   $\mathrm{PE}_{pos+k} = M_k \, \mathrm{PE}_{pos}$, where $M_k$ is a rotation.
+# - $\mathrm{PE}_{pos} \cdot \mathrm{PE}_{pos+k}$ depends on $k$ alone. At width 512 it
+#   falls for 43 steps, at 16 for 3.
 # - A table may go on forever. What a network has learned from its first rows need not:
 #   neither size, nor unseen angles, nor the number of words explains that alone.
 #
@@ -1340,8 +1340,8 @@ claim("rounding errors may grow beyond the seven digits of float32", condition >
 #
 # **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.5
 # (the formulas, the wavelengths, the claim about PE(pos + k), *"may allow the model to
-# extrapolate"*), section 3.4 (the factor √d), table 3, row E (learned positions). The
-# four criteria follow a list by Amirhossein Kazemnejad ([*The Positional
+# extrapolate"*), section 3.4 (the factor $\sqrt{d}$), table 3, row E (learned
+# positions). The four criteria follow a list by Amirhossein Kazemnejad ([*The Positional
 # Encoding*](https://kazemnejad.com/blog/transformer_architecture_positional_encoding/),
 # 2019).
 #

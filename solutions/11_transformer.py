@@ -308,8 +308,9 @@ verdicts
 #
 # | part | self-attention of the decoder | cross-attention |
 # |---|---|---|
-# | **inputs** | query, key, value: **x** | query: **x**; key, value: **memory** |
-# | **similarity** | in each head: (x W_q) · (x W_k)ᵀ / √d_head, future masked | (x W_q) · (**memory** W_k)ᵀ / √d_head |
+# | **inputs** | query, key, value: **x** | query: **x**; key, value: **memory** $m$ |
+# | **similarity** | per head, future masked: $x W_q (x W_k)^\top$ | per head: $x W_q (m W_k)^\top$ |
+# | **divided by** | $\sqrt{d_\text{head}}$ | the same |
 # | **outputs** | weights (B, H, Tt, Tt), x (B, Tt, d) | in the next section |
 
 # %% [markdown] name="who-asks-whom"
@@ -317,7 +318,7 @@ verdicts
 #
 # Lesson 05 pictured a writer who asks the words of a sentence: the decoder. After *Jane visits* its query is (4, 0):
 # four times *place*. The encoder's keys are (0, 2) for *visite* and (2, 0) for *Afrique*. **On paper:** what are the
-# two scores, with d_head = 2?
+# two scores, with $d_\text{head} = 2$?
 #
 # **Predict:** if four English tokens ask six French ones, what shape has the pattern? Is the result as long as the
 # English or as the French?
@@ -370,9 +371,9 @@ DecoderLayer = check(DecoderLayer).verified
 # %% [markdown] name="same-blocks"
 # ## Is a decoder layer something new?
 #
-# Silence the cross-attention of one decoder layer: set its W_o to zero, so that it adds nothing. Put the weights of an
-# encoder layer in the other places. **Predict:** do the two layers now give the same numbers? (Norm 2 is still there.
-# What does a norm do to what has just been normalised?)
+# Silence the cross-attention of one decoder layer: set its $W_o$ to zero, so that it adds nothing. Put the weights of
+# an encoder layer in the other places. **Predict:** do the two layers now give the same numbers? (Norm 2 is still
+# there. What does a norm do to what has just been normalised?)
 
 # %%
 EncoderLayer = mine("EncoderLayer")
@@ -447,8 +448,8 @@ Transformer = check(Transformer).verified
 # %% [markdown] name="n-6"
 # ## The paper's model: N = 6
 #
-# The base model of the paper: d_model = 512, 8 heads, d_ff = 2048, and **N = 6** layers on each side. Its vocabulary
-# has about 37,000 entries, which source and target share. Table 3 gives its size: 65 million parameters.
+# The base model of the paper: $d_\text{model} = 512$, 8 heads, $d_\text{ff} = 2048$, and **N = 6** layers on each side.
+# Its vocabulary has about 37,000 entries, which source and target share. Table 3 gives its size: 65 million parameters.
 #
 # **Predict:** which has more parameters, six encoder layers or six decoder layers? Which other parts have many? (On the
 # device called "meta" a model has sizes and no numbers, so it costs nothing to build a large one.)
@@ -567,10 +568,12 @@ del base
 # ## Before training: a gentle start
 #
 # Lesson 08 found that a deep stack with the norms of 2017, after each sum, learns better when the first steps are
-# small, a **warm-up**. In the paper the learning rate grows from zero for 4,000 steps, and then falls like 1/√step
-# (section 5.3):
+# small, a **warm-up**. In the paper the learning rate grows from zero for 4,000 steps, and then falls like
+# $1 / \sqrt{\text{step}}$ (section 5.3):
 #
-# rate = d_model^−0.5 · min(step^−0.5, step · 4000^−1.5)
+# $$
+# \text{rate} = d_\text{model}^{-0.5} \cdot \min(\text{step}^{-0.5},\; \text{step} \cdot 4000^{-1.5})
+# $$
 #
 # We have 624 steps (twice through the sentences, 64 at a time), not 100,000. So ours grows to 0.002 in the first tenth,
 # and then falls in a straight line to nearly zero: `OneCycleLR` does that. (`cycle_momentum=False` leaves Adam's
@@ -1296,7 +1299,7 @@ plots.show(figure, "Two curves over the probability of the right word. The plain
 # - the **shift**: each place is shown the word it has to say
 # - the **positions**
 # - the **skip connections**
-# - the **scale**: no score is divided by √d_head
+# - the **scale**: no score is divided by $\sqrt{d_\text{head}}$
 #
 # Two dotted lines will help you. A blind guess of six digits costs 6 · ln 10. The seventh token, `<eos>`, costs
 # nothing, so the mean of the seven is **1.97**. Who knows the digits, but not their order, guesses among 6! = 720
@@ -1437,7 +1440,7 @@ plots.show(figure, "Six bars. The healthy model writes nearly everything right, 
 # <details><summary>C</summary>
 #
 # **No scale.** It learns, but later than the healthy one. All scores are four times as large, and what counts is their
-# size at the start: with W_q four times smaller there, the same model keeps up with the healthy one (the table
+# size at the start: with $W_q$ four times smaller there, the same model keeps up with the healthy one (the table
 # below). The bug is hard to find without a healthy model beside it.
 #
 # </details>

@@ -162,7 +162,7 @@ assert nobody_knows_what_follows_ran
 # %% [markdown] name="surprise"
 # ## How good is it? Count the bits of surprise
 #
-# A good model gives what really comes a high probability p. The usual measure is −log₂ p, in **bits**: 0 for a sure
+# A good model gives what really comes a high probability p. The usual measure is $-\log_2 p$, in **bits**: 0 for a sure
 # thing, 1 for a coin, 3 for one of eight. Averaged over a text, it is the cross-entropy of earlier lessons.
 # (There the logarithm was natural. Divide by ln 2, and you have bits.)
 #
@@ -266,7 +266,7 @@ assert no_table_does_better_than_counting
 # | part | bigram table | decoder-only Transformer |
 # |---|---|---|
 # | **inputs** | the last token | **all tokens so far**, (B, T) |
-# | **similarity** | none: a row is looked up | **version 6 with a causal mask**, q · k / √d, in every block |
+# | **similarity** | none: a row is looked up | **version 6 with a causal mask**, in every block |
 # | **outputs** | logits (B, T, V) | logits (B, T, V) |
 #
 # Here is a block, and what a model does with its blocks. Each norm comes *before* its sublayer (lesson 08). Your
@@ -696,8 +696,9 @@ print(f"{knowing_nothing:.2f} bits, perplexity {2**knowing_nothing:.0f}")
 # **Interpolated Kneser-Ney** smoothing has two ideas (Kneser and Ney 1995; in this form Chen and Goodman 1998):
 #
 # 1. Every count is lowered by a **discount**: counts of 1 by one number, of 2 by another, larger ones by a third.
-#    What is taken from a context's counts goes to the context that is one token shorter:
-#    p = (count − discount) / c + (sum of its discounts / c) · p of the shorter one, where c is the sum of its counts.
+#    What is taken from a context's counts goes to the context that is one token shorter. With $c$ for the sum of its
+#    counts:
+#    $p = (\text{count} - \text{discount}) / c + (\text{sum of its discounts} / c) \cdot p$ of the shorter one.
 # 2. A shorter context does not count how often a token came, but how many *different* tokens stood before. A word that
 #    comes often, but always after the same word, is no good guess after another one.
 #
@@ -967,7 +968,7 @@ print("lead with both, in bits or more:", {asked: round(bits, 3) for asked, bits
 # - **temperature**: divide the logits by it before the softmax;
 # - **top-k**: only the k likeliest tokens may be drawn at all.
 #
-# One number by hand: logits 2 and 0. At temperature 1 the odds are e² to 1, about 7.4. **Predict** the odds at
+# One number by hand: logits 2 and 0. At temperature 1 the odds are $e^2$ to 1, about 7.4. **Predict** the odds at
 # temperature 2.
 
 # %%

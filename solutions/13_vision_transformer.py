@@ -79,9 +79,9 @@ assert that_fills_ten_gigabytes
 round(gigabytes, 1)
 
 # %% [markdown]
-# Ten gigabytes for the scores of one head, for one picture. With patches of 16 × 16 there are 16² times fewer tokens,
-# so 16⁴ times fewer scores. Hence the title of the paper: *An Image is Worth 16×16 Words* ([Dosovitskiy et al.
-# 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
+# Ten gigabytes for the scores of one head, for one picture. With patches of 16 × 16 there are $16^2$ times fewer
+# tokens, so $16^4$ times fewer scores. Hence the title of the paper: *An Image is Worth 16×16 Words* ([Dosovitskiy et
+# al. 2021](https://arxiv.org/abs/2010.11929)). The model is called **ViT**, for **Vision Transformer**.
 #
 # A colour picture has three numbers for each pixel: red, green, blue. These are its **channels**, C of them. A patch
 # then has C · p · p numbers: first its red ones, row by row, then its green ones, then its blue ones.
@@ -147,6 +147,7 @@ def draw(axis, grid, title="", colours="gray_r", **limits):
     """A grid of numbers as a picture without ticks."""
     axis.imshow(grid, cmap=colours, **limits)
     axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.set_title(title, fontsize=9)
 
 
@@ -846,6 +847,7 @@ def overlay(axis, picture, shares, title=""):
         corner = (n % side + 0.5) * p - half, (n // side + 0.5) * p - half
         axis.add_patch(plt.Rectangle(corner, 2 * half, 2 * half, facecolor="#e6720099", edgecolor="#b35806"))
     axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.set_title(f"{title}\nlargest {shares.max():.2f}", fontsize=9)
 
 

@@ -56,8 +56,8 @@ dict(zip(people, by_torch.tolist(), strict=True))
 # %% [markdown] name="pattern-of-connections"
 # ## Who listens to whom
 #
-# A round that only multiplies and adds is a matrix: new = M · old. Row t holds what person t hears. How do you read M
-# off a layer whose inside you do not know?
+# A round that only multiplies and adds is a matrix: $\text{new} = M \cdot \text{old}$. Row $t$ holds what person t
+# hears. How do you read $M$ off a layer whose inside you do not know?
 #
 # Let one person speak at a time. If only Ann has a 1 and all others 0, what comes out is **column** Ann. With one
 # channel for each speaker, all five experiments are one call.
@@ -127,18 +127,20 @@ print("free numbers:", full.weight.numel(), "for the layer,", kernel.numel(), "f
 
 # %% [markdown]
 # It *is* the convolution now, and any other table would fit as well: the general case contains all others. The price is
-# T² numbers, for one T only: a sixth person would need another layer. A special case says beforehand what the
+# $T^2$ numbers, for one $T$ only: a sixth person would need another layer. A special case says beforehand what the
 # connections look like. Such a statement is called a **prior**, or an inductive bias. Where it is true, it saves
 # examples. Where it is false and fixed, more examples do not help.
 #
 # ## A whisper
 #
 # The second rule. Ann tells Ben. Ben keeps a share of it, his gate a, adds his own news, tells Cleo, and so on. That is
-# a **recurrence**, with h_0 = x_0 and then
+# a **recurrence**, with $h_0 = x_0$ and then
 #
-# h_t = a_t · h_{t−1} + x_t
+# $$
+# h_t = a_t \cdot h_{t-1} + x_t
+# $$
 #
-# **Predict**, with all gates a = ½: how much of Ann's news reaches Eve?
+# **Predict**, with all gates $a = ½$: how much of Ann's news reaches Eve?
 
 # %%
 def recurrence(x, gates):
@@ -253,10 +255,10 @@ assert weights_move_by_more_than_a_third
 # | part | fully connected | convolution | recurrence | attention |
 # |---|---|---|---|---|
 # | **inputs** | x (T, D) | x (T, D) | x (T, D) | x (T, D) |
-# | **similarity** | none: M is learned | none: the distance | none: gates on the way | **x W_q · x W_k** |
+# | **similarity** | none: M is learned | none: the distance | none: gates | $\boldsymbol{x W_q\, (x W_k)^\top}$ |
 # | **outputs** | M x, M static | M x, M static | M x, M static | M x, **M dynamic** |
 #
-# Does a recurrence have to be static? Let the gates depend on the news: a_t = sigmoid(x_t · w).
+# Does a recurrence have to be static? Let the gates depend on the news: $a_t = \mathrm{sigmoid}(x_t \cdot w)$.
 
 # %%
 w = torch.randn(4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
@@ -279,9 +281,10 @@ assert the_loop_agrees
 # Attention decides by content. Can it be made to look at the **place** alone? Set the weights by hand: one head looks
 # one step left, one at its own place, one to the right, and `W_o` holds the kernel.
 #
-# Position p becomes a point on a circle of 32 places: cosine and sine of the angle p · 2π / 32. A query turned by one
-# step points to its right neighbour (the rotations of lesson 09). A large factor makes the softmax a spike. The padding
-# of the convolution becomes two more tokens without content, one at each end. Six zeros fill up the width of 12.
+# Position p becomes a point on a circle of 32 places: cosine and sine of the angle $p \cdot 2\pi / 32$. A query turned
+# by one step points to its right neighbour (the rotations of lesson 09). A large factor makes the softmax a spike. The
+# padding of the convolution becomes two more tokens without content, one at each end. Six zeros fill up the width of
+# 12.
 
 # %%
 MultiHeadAttention = mine("MultiHeadAttention")
@@ -387,8 +390,8 @@ dict(zip(people, on_the_chain.tolist(), strict=True))
 # 4.5, as at the start: one step is the convolution.
 #
 # **A recurrent network** passes messages, too: from left to right, one edge per round. `nn.RNN` computes
-# h_t = tanh(W_ih x_t + W_hh h_{t−1} + b). Let a node be x_t and its state, zeros at first. How many rounds until Eve's
-# state is right?
+# $h_t = \tanh(W_{ih}\, x_t + W_{hh}\, h_{t-1} + b)$. Let a node be $x_t$ and its state, zeros at first. How many rounds
+# until Eve's state is right?
 
 # %%
 torch.manual_seed(0)
@@ -758,7 +761,7 @@ more_data_helps_all, seats_cost_examples, thirty_two_sets_without_seats_beat_512
 # sets most of the gap is closed. The fully connected network needs more sets still.
 #
 # **Predict** the share for two more rivals: the encoder with seats on 32 sets, if every batch deals the seats anew, at
-# random; and the fully connected network on 512 sets, if it reads the 49 comparisons x_i > x_j instead of the seven
+# random; and the fully connected network on 512 sets, if it reads the 49 comparisons $x_i > x_j$ instead of the seven
 # numbers.
 
 # %%
@@ -1047,7 +1050,7 @@ verdict("only_the_peak", (logits.grad.abs() > 1e-6).sum() == 1)
 #
 # </details>
 #
-# **2.** Scores of 2,000 and 1,999, in float32. Divide by √16. Then, instead, subtract the larger one.
+# **2.** Scores of 2,000 and 1,999, in float32. Divide by $\sqrt{16}$. Then, instead, subtract the larger one.
 
 # %%
 scores = torch.tensor([2000.0, 1999.0])
@@ -1060,8 +1063,8 @@ verdict("root_d_is_stability", scaled_only.isfinite().all())
 # %% [markdown]
 # <details><summary>The reason (first run the cell above)</summary>
 #
-# Subtracting is for stability. √d is for the **variance** of a dot product: it keeps the softmax where it has slopes
-# (lesson 04).
+# Subtracting is for stability. $\sqrt{d}$ is for the **variance** of a dot product: it keeps the softmax where it has
+# slopes (lesson 04).
 #
 # </details>
 #
@@ -1346,8 +1349,8 @@ verdict("no_inductive_bias", not the_encoder_is_equivariant_untrained)
 # </details>
 #
 # **15.** A layer against a layer, both 64 wide and with all their matrices, on one thread of your processor: attention
-# with one head, W_q, W_k, W_v, W_o and its (T, T) table; and `nn.RNN` with W_ih and W_hh. How many times as fast is
-# attention, on one text and on 32 at once?
+# with one head, $W_q$, $W_k$, $W_v$, $W_o$ and its (T, T) table; and `nn.RNN` with $W_{ih}$ and $W_{hh}$. How many
+# times as fast is attention, on one text and on 32 at once?
 
 # %%
 import time
@@ -1409,9 +1412,9 @@ verdict("always_faster", min(lead.values()) > 1)
 # %% [markdown]
 # <details><summary>The reason (first run the cell above)</summary>
 #
-# Fewer steps one after the other, but T² products. Where the curves cross depends on the machine, the width, the code
-# (lesson 12), and on the batch: with 32 texts at once, attention is behind already at 128 tokens. "In parallel" is true
-# at every length; "faster" is not.
+# Fewer steps one after the other, but $T^2$ products. Where the curves cross depends on the machine, the width, the
+# code (lesson 12), and on the batch: with 32 texts at once, attention is behind already at 128 tokens. "In parallel" is
+# true at every length; "faster" is not.
 #
 # </details>
 #

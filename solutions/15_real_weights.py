@@ -176,7 +176,8 @@ plots.show(figure, "Three switches over z from -4 to 4. ReLU is zero on the left
                    "zero. GELU and SiLU are smooth, dip a little below zero on the left and meet ReLU far from zero.")
 
 # %% [markdown]
-# GELU never differs from ReLU by more than 0.18. (SiLU is z · sigmoid(z). It comes back in the second half.)
+# GELU never differs from ReLU by more than 0.18. (SiLU is $z \cdot \mathrm{sigmoid}(z)$. It comes back in the second
+# half.)
 #
 # ## Load
 #
@@ -257,7 +258,7 @@ def everywhere(change):
 
 # %% [markdown]
 # Six changes, each made in every layer: the usual eps; a GELU that is approximated by a tanh; 6 heads, not 12; ReLU;
-# W_q and W_k exchanged; the two norms exchanged. **Predict:** which does the most harm, and which the least?
+# $W_q$ and $W_k$ exchanged; the two norms exchanged. **Predict:** which does the most harm, and which the least?
 
 # %%
 mistakes = {"eps of 0.00001": usual_eps,
@@ -723,7 +724,7 @@ if have(MINILM, "the average weight on the two marks"):
 # prefers another token is open.
 #
 # Is the head that looks one back important, then? A weight is no proof (lesson 03). Cut it off: zeros in the 32 columns
-# of W_o that read it. To compare, we cut each of the 72, one at a time, and ask two things. How near do our 24
+# of $W_o$ that read it. To compare, we cut each of the 72, one at a time, and ask two things. How near do our 24
 # sentences stay to their old vectors? And of two sentences that differ by word order only, how much of their distance
 # is left? **Predict** both. And if all 72 are cut at once?
 
@@ -878,8 +879,8 @@ for name, vectors in {"x": x, "x + 10": x + 10, "x - mean": centred}.items():
 # %% [markdown] name="rotary"
 # ## RoPE: turn, do not add
 #
-# In lesson 09 a position was *added* to a word. One matrix M_k turns the position p into p + k, whatever p is. That
-# lesson ended with an idea: turn the **queries and keys themselves**.
+# In lesson 09 a position was *added* to a word. One matrix $M_k$ turns the position $p$ into $p + k$, whatever $p$ is.
+# That lesson ended with an idea: turn the **queries and keys themselves**.
 #
 # By hand, for a pair of numbers: at place t it is turned by t radians, counter-clockwise. Query and key are both (1,
 # 0). The query stands at place 3, the key at place 1. **Predict** their dot product. And at places 103 and 101?
@@ -901,8 +902,9 @@ round(near.item(), 4), round(far.item(), 4)
 # %% [markdown]
 # Turning both by the same angle changes nothing between them. Only the difference of the places is left: 2.
 #
-# A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair i by 1 /
-# base^(2i/d). These are the hands of lesson 09. Values are not turned: a word's content does not depend on its place.
+# A head has d numbers: d/2 pairs. The first pair turns by 1 radian a place, the others ever more slowly: pair $i$ by
+# $1 / \text{base}^{2i/d}$. These are the hands of lesson 09. Values are not turned: a word's content does not depend on
+# its place.
 
 # %% [markdown]
 # ### Exercise 4: `apply_rope`
@@ -964,9 +966,9 @@ print(f"largest difference within a diagonal: {uneven(added):.2f} with sinusoids
 # With RoPE the score is the same along a diagonal, exactly: the turns by a and by b leave an angle of a − b.
 #
 # After a full turn a pair is where it was. Is a far token then mistaken for a near one? In a head 64 wide, a full turn
-# of the slowest pair takes 2π · base^(62/64) places: 47,117 with the usual base of 10,000, and 438,460 with SmolLM2's
-# 100,000. Its texts have up to 8,192. One reading is that fast pairs tell neighbours apart, and slow ones near from
-# far. But in a real model slow ones were found to serve content ([Barbero et al.
+# of the slowest pair takes $2\pi \cdot \text{base}^{62/64}$ places: 47,117 with the usual base of 10,000, and 438,460
+# with SmolLM2's 100,000. Its texts have up to 8,192. One reading is that fast pairs tell neighbours apart, and slow
+# ones near from far. But in a real model slow ones were found to serve content ([Barbero et al.
 # 2024](https://arxiv.org/abs/2410.06205)).
 #
 # And your `shift_matrix` of lesson 09? It turns pairs (sin, cos), so it turns the other way. RoPE at place t is the
@@ -996,7 +998,7 @@ def halves(x, base=10000.0):
     return torch.cat([pairs.real, pairs.imag], dim=-1)
 
 # %% [markdown]
-# Each number of a query comes from one row of W_q. So for the other layout, trained rows have to be put in another
+# Each number of a query comes from one row of $W_q$. So for the other layout, trained rows have to be put in another
 # order. **On paper,** for a head of 8 numbers: `halves` pairs row 0 with row 4. In which order do the old rows 0 to 7
 # have to stand, so that old neighbours are such a pair?
 
@@ -1011,8 +1013,8 @@ reordered(torch.arange(8)[:, None], 8).flatten()
 
 # %% [markdown]
 # Random weights are enough to test it: two heads of 8, all scores of 12 tokens. We use `halves` with the same rows;
-# with W_q reordered; with W_q and W_k reordered; and with both reordered as if for one head of 16. **Predict:** which
-# of the four ways give the same scores as your `apply_rope`?
+# with $W_q$ reordered; with $W_q$ and $W_k$ reordered; and with both reordered as if for one head of 16. **Predict:**
+# which of the four ways give the same scores as your `apply_rope`?
 
 # %%
 x, (W_q, W_k) = torch.randn(12, 16, generator=generator), torch.randn(2, 16, 16, generator=generator) / 4
@@ -1133,8 +1135,8 @@ hidden
 # 1,536: what SmolLM2 has.
 #
 # What is a gate good for? A ReLU network is made of straight pieces, so it can only approach the **product of two
-# inputs**. A gate can do better. Note that silu(z) − silu(−z) = z. **On paper:** use it to get u · z from two hidden
-# numbers.
+# inputs**. A gate can do better. Note that $\mathrm{silu}(z) - \mathrm{silu}(-z) = z$. **On paper:** use it to get
+# $u \cdot z$ from two hidden numbers.
 
 # %%
 product = Gated(2, 2).double()
@@ -1149,7 +1151,11 @@ assert two_hidden_numbers_multiply_exactly
 said_product[:3], z_and_u[:3].prod(1)
 
 # %% [markdown]
-# silu(z) · u + silu(−z) · (−u) = u · (silu(z) − silu(−z)) = u · z. Exactly, for all numbers. Shazeer
+# $$
+# \mathrm{silu}(z) \cdot u + \mathrm{silu}(-z) \cdot (-u) = u \cdot (\mathrm{silu}(z) - \mathrm{silu}(-z)) = u \cdot z
+# $$
+#
+# Exactly, for all numbers. Shazeer
 # ([2020](https://arxiv.org/abs/2002.05202)) gave no reason why gates work better: *"we attribute their success, as all
 # else, to divine benevolence."*
 
@@ -1176,7 +1182,7 @@ assert real_layers_keep_what_paper_says
 # | part | version 6 | grouped queries |
 # |---|---|---|
 # | **inputs** | in each head: query, key, value (B, H, T, d) | query (B, H, T, d), **key, value (B, G, T, d)** |
-# | **similarity** | query h · key h / √d | query h · **key ⌊h · G / H⌋** / √d |
+# | **similarity** | query h · key h $/ \sqrt{d}$ | query h · **key ⌊h · G / H⌋** $/ \sqrt{d}$ |
 # | **outputs** | scores, weights (B, H, T, T), result (B, H, T, d) | the same shapes |
 
 # %% [markdown]
@@ -1254,9 +1260,9 @@ parts = {"rms_norm": norm, "apply_rope": rope, "grouped_query_attention": groupe
 # Three models of two blocks, 32 wide. One has the four new parts. One is the same without RoPE: queries and keys stay
 # as they are. And one is lesson 12's language model, with the parts of 2017 and pre-norm. It also starts otherwise: its
 # token table has numbers of size about 1, and the map at the end is a separate one. In the first two models the table
-# has size 32^−½ and also serves as that map. Each was trained five times, at a learning rate of 0.003, with other first
-# weights and other symbols. These results are stored (`course_lib/experiments/results/15-copies.tsv`). *Your* parts are
-# trained now. **Predict** three bundles of curves.
+# has size $32^{-1/2}$ and also serves as that map. Each was trained five times, at a learning rate of 0.003, with other
+# first weights and other symbols. These results are stored (`course_lib/experiments/results/15-copies.tsv`). *Your*
+# parts are trained now. **Predict** three bundles of curves.
 
 # %%
 from course_lib.experiments.copies import copied, small_llama, train

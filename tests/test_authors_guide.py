@@ -1,13 +1,11 @@
 """The author's guide, followed to the letter in a copy of the repository."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from course_lib.staff.answers import stub
+from tests import prepared_python
 
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
@@ -44,7 +42,6 @@ def test_the_blank_that_the_guide_shows_is_what_becomes_of_its_mark():
 
 
 def _run(folder, command):
-    done = subprocess.run([sys.executable, *command.split()], cwd=folder, capture_output=True, text=True, timeout=300,
-                          env=os.environ | {"PYTHONPATH": str(folder)})
+    done = prepared_python.run(folder, *command.split())
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout

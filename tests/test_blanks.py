@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from course_lib.staff import syllabus
 from course_lib.staff.answers import MarkError, stub, without_marks
 from course_lib.staff.nbgrader_export import with_regions
+from tests import prepared_python
 from tests.test_nbgrader import _cleared as cleared
 
 ROOT = Path(__file__).parents[1]
@@ -243,8 +242,7 @@ def course(tmp_path_factory):
 
 
 def run(folder, *command):
-    done = subprocess.run([sys.executable, *command], cwd=folder, text=True, capture_output=True, timeout=300,
-                          env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})
+    done = prepared_python.run(folder, *command)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -16,6 +16,7 @@ import pytest
 
 from course_lib.staff import lesson_text, syllabus
 from course_lib.upkeep.versions import VERSION
+from tests import prepared_python
 
 ROOT = Path(__file__).parents[1]
 TEXT = '''# %% [markdown]
@@ -69,8 +70,7 @@ def copy_of_the_course(tmp_path):
 
 
 def build(course, *arguments):
-    process = subprocess.run([sys.executable, "-m", "course_lib.staff.build", *arguments], cwd=course, text=True,
-                             capture_output=True, env={**os.environ, "PYTHONPATH": str(course)})
+    process = prepared_python.run(course, "-m", "course_lib.staff.build", *arguments)
     assert "Traceback" not in process.stderr, process.stderr
     return process.returncode, process.stdout, process.stderr.strip()
 

@@ -2,18 +2,21 @@
 
 import ast
 import contextlib
+import functools
 import io
 import re
 from pathlib import Path
 
 import pytest
 
+from course_lib.experiments import twins
 from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
 from course_lib.staff.notebooks import compose, without_magics
 from course_lib.staff.syllabus import claims_of
 
 FOLDER = Path(__file__).parent / "claims_that_fall"
 EDIT = re.compile(r"^== (.+)\n((?:  [-+] ?.*\n)+)", re.M)
+FITTED = functools.cache(twins.fitted)  # of the same reviews it is the same each time; to fit it takes 7 seconds
 
 
 def edits():
@@ -56,6 +59,7 @@ def claims_that_fall(sources, monkeypatch, folder):
 
     fallen = []
     monkeypatch.setattr(course_lib, "claim", lambda says, holds: None if holds else fallen.append(says))
+    monkeypatch.setattr(twins, "fitted", FITTED)
     monkeypatch.chdir(folder)
     names = {"__name__": "__lesson__"}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -1,8 +1,10 @@
 """Formulas of lessons are read before a learner sees them."""
 
+import re
+
 import pytest
 
-from course_lib.staff.formulas import formulas, problems, trouble
+from course_lib.staff.formulas import BLOCK, CODE, INLINE, formulas, problems, trouble
 from course_lib.staff.lesson_text import lesson_stems, read_lesson
 
 
@@ -26,3 +28,13 @@ def test_prices_and_code_are_no_formulas():
 def test_every_formula_of_the_course_can_be_typeset():
     """One that fails only on the learner's screen."""
     assert problems([read_lesson(stem) for stem in lesson_stems()]) == []
+
+
+@pytest.mark.parametrize("stem", lesson_stems())
+def test_no_equation_of_a_lesson_is_typed(stem):
+    """p(y_i given y_1 … y_{i−1}, x) = g(y_{i−1}, s_i, c_i), which a learner has to decipher."""
+    text = "\n".join(cell.source for cell in read_lesson(stem).cells if cell.kind == "markdown")
+    for pattern in (CODE, BLOCK, INLINE):
+        text = pattern.sub("", text)
+    signs = re.compile(r"[√ΣᵀΠ²₀-₉]|\b[A-Za-zα-ω]_\{?\w|\w\^\w")
+    assert [line for line in text.split("\n") if signs.search(line) and " = " in line] == []

@@ -307,3 +307,15 @@ def test_predictions_that_were_handed_in_stand_beside_the_report_under_the_same_
     (tmp_path / "batch" / "ada" / "my_answers" / "predictions.json").unlink()
     assert run([str(tmp_path / "batch"), "-o", str(report), "--exercises", "reweight"]) == 0
     assert not (report / "predictions.csv").exists()
+
+
+def test_a_reader_that_has_gone_stops_it_in_one_sentence(tmp_path):
+    """`grade … | head -1`, and a traceback."""
+    (tmp_path / "ann.ipynb").write_text(notebook(REWEIGHT))
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "course_lib.staff.grade", str(tmp_path / "ann.ipynb"), "-o",
+                           str(tmp_path / "report"), "--unsandboxed"], cwd=ROOT, stdout=write, stderr=subprocess.PIPE,
+                          text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (130, "grade: stopped; the same command goes on from here.\n")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from course_lib.staff.grade import confine
+from course_lib.staff.grade import confine, on_dask
 from tests.test_grade_command import arguments, batch, needs_confinement, results, run  # noqa: F401  a fixture
 
 distributed = pytest.importorskip("distributed")
@@ -34,5 +34,6 @@ def test_a_cluster_finds_what_one_machine_finds_even_when_it_loses_a_worker(batc
 def test_a_cluster_that_is_not_there_is_said_in_a_sentence(batch, tmp_path, capsys, monkeypatch):  # noqa: F811
     """A traceback of forty lines for a wrong port."""
     monkeypatch.setattr(confine, "probe", lambda: "B")
+    monkeypatch.setattr(on_dask, "SECONDS", 0.5)
     assert run(arguments(batch, tmp_path / "report", "--dask", "tcp://127.0.0.1:9")) == 2
     assert "the Dask scheduler tcp://127.0.0.1:9 cannot be reached" in capsys.readouterr().err

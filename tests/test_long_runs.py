@@ -10,18 +10,19 @@ from torch import nn
 
 from course_lib.runs import checkpoints
 from course_lib.runs.long_runs import main, rows_of, run
+from tests import prepared_python
 
 ROOT = Path(__file__).parents[1]
 
 
 def command(processes, task, folder, *options):
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
-    return [sys.executable, *launcher, "-m", "course_lib.runs.long_runs", task, "--folder", folder,
+    return [*launcher, "-m", "course_lib.runs.long_runs", task, "--folder", str(folder),
             "--batch-size", "12", "--save-every", "2", *options]
 
 
 def losses_of_a_run(processes, task, folder, *options):
-    done = subprocess.run(command(processes, task, folder, *options), cwd=ROOT, text=True, capture_output=True)
+    done = prepared_python.run(ROOT, *command(processes, task, folder, *options))
     assert done.returncode == 0, done.stderr
     return torch.tensor(torch.load(folder / f"{task}.pt", weights_only=True)["losses"])
 
@@ -38,8 +39,8 @@ def test_two_processes_learn_what_one_learns(task, tmp_path):
 def test_a_run_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path):
     """An optimizer, a schedule, a random state or an order of rows that begins anew."""
     whole = losses_of_a_run(1, "translator", tmp_path / "whole", "--steps", "8")
-    killed = subprocess.Popen(command(1, "translator", tmp_path / "killed", "--steps", "1000"), cwd=ROOT, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    killed = subprocess.Popen([sys.executable, *command(1, "translator", tmp_path / "killed", "--steps", "1000")],
+                              cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     while "step 4 " not in killed.stdout.readline():
         assert killed.poll() is None
     killed.kill()

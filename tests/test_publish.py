@@ -1,6 +1,8 @@
 """A version is released whole and up to date, or not at all."""
 
+import re
 import subprocess
+from datetime import date
 
 import pytest
 
@@ -40,18 +42,45 @@ def test_what_is_up_to_date_is_not_refused(course):
 
 
 @pytest.mark.parametrize("log, cited, says", [
-    (LOG.replace(" (2030-01-02)", " (not released yet)"), CITED, "CHANGELOG.md has no day for 0.2.0"),
-    (LOG.replace("0.2.0", "0.1.9"), CITED, "CHANGELOG.md begins with 0.1.9: put a section for 0.2.0 before it"),
+    (LOG.replace("0.2.0 (2030", "0.1.9 (2030"), CITED,
+     "CHANGELOG.md begins with 0.1.9: put a section `## 0.2.0 (2030-01-02)` before it"),
     (LOG.replace("- A lesson.\n", ""), CITED, "CHANGELOG.md says nothing of what is new in 0.2.0"),
-    (LOG, CITED.replace("0.2.0", "0.1.0"), "CITATION.cff names another version"),
-    (LOG, CITED.replace("2030", "2029"), "CITATION.cff names another day: set its date-released to 2030-01-02")])
+    (LOG, CITED.replace("0.2.0", "0.1.0"), "CITATION.cff names another version: write the line `version: 0.2.0`"),
+    (LOG, CITED.replace("2030", "2029"),
+     "CITATION.cff does not name the day: write the line `date-released: 2030-01-02` below its version")])
 def test_a_version_without_its_news_its_day_or_its_number_is_refused(course, log, cited, says):
-    """A release that says “not released yet”, or is cited as the one before."""
+    """A release that is cited as the one before, or of which nobody hears what is new."""
     (course / "CHANGELOG.md").write_text(log)
     (course / "CITATION.cff").write_text(cited)
     commit(course)
     (said,) = publish.stale(course, "0.2.0")
     assert said.startswith(says)
+
+
+def test_a_version_that_was_not_released_yet_is_told_both_lines_and_their_places(course):
+    """A refusal that sends its reader to look for what to write, and where."""
+    (course / "CHANGELOG.md").write_text(LOG.replace(" (2030-01-02)", " (not released yet)"))
+    (course / "CITATION.cff").write_text(CITED.replace("date-released: 2030-01-02\n", ""))
+    commit(course)
+    today = date.today().isoformat()
+    said = publish.stale(course, "0.2.0")
+    assert said == [
+        f"CHANGELOG.md has no day for 0.2.0: write `## 0.2.0 ({today})` for `## 0.2.0 (not released yet)`",
+        f"CITATION.cff does not name the day: write the line `date-released: {today}` below its version"]
+    for name in ("CHANGELOG.md", "CITATION.cff"):
+        text = (course / name).read_text()
+        text = text.replace("## 0.2.0 (not released yet)", f"## 0.2.0 ({today})")
+        (course / name).write_text(text.replace("version: 0.2.0\n", f"version: 0.2.0\ndate-released: {today}\n"))
+    commit(course)
+    assert publish.stale(course, "0.2.0") == [], "what it said to write is enough"
+
+
+def test_the_course_is_cited_with_a_day_only_where_its_version_has_one():
+    """A day in CITATION.cff of a release that nobody has made."""
+    log, cited = ((publish.ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff"))
+    heading = next(line for line in log.splitlines() if line.startswith(f"## {publish.VERSION} "))
+    released = re.search(publish.RELEASED, heading)
+    assert re.findall(r"^date-released: (.*)$", cited, re.M) == ([released[1]] if released else [])
 
 
 def test_what_is_not_committed_or_was_released_before_is_refused(course):

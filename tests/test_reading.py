@@ -598,6 +598,10 @@ def test_what_an_export_makes_of_a_notebook_is_undone(tmp_path):
     assert sources_of(one(tmp_path, exported.encode(), "a.py")) == [
         "%%time \ndef f(x):\n    return x", "g = 1", "$$raw$$ text", "h = 2"]
     assert sources_of(one(tmp_path, b"# %%\n# %%writefile m.py\nx = 1\n", "a.py")) == ["%%writefile m.py\nx = 1"]
+    before_raw = "# In[1]:\n\nget_ipython().run_cell_magic('writefile', 'm.py', 'x = 1\\n')\n\nSome words.\n"
+    assert sources_of(one(tmp_path, before_raw.encode(), "a.py")) == ["%%writefile m.py\nx = 1\n", "Some words."]
+    light = "#   format_name: light\n\nx = 1\n\ndef f():\n    # to do\n\n\n# %%writefile m.py\ny = 2\n\n\nz = 3\n"
+    assert "%%writefile m.py\ny = 2" in sources_of(one(tmp_path, light.encode(), "a.py"))
     parts = ["# Databricks notebook source\nx = 1", "y = = 2", "z = 3\n"]
     databricks = "\n\n# COMMAND ----------\n\n".join(parts)
     assert sources_of(one(tmp_path, databricks.encode(), "a.py"))[-1] == "z = 3"

@@ -22,6 +22,7 @@ from course_lib.staff.lesson_text import LESSONS, ROOT, lesson_stems, read_lesso
 from course_lib.staff.notebooks import without_magics
 from course_lib.staff.release import handout_files, package_files
 from course_lib.staff.withheld import KEPT, STAND_IN, WITHHELD, fates
+from tests import prepared_python
 
 ALL = [read_lesson(stem) for stem in lesson_stems()]
 NUMBERS = [lesson.number for lesson in ALL]
@@ -212,6 +213,7 @@ def _bytes(folder):
 
 JUDGE = """
 import importlib, json, pathlib, sys
+sys.dont_write_bytecode = True
 import itertools, torch
 torch.set_num_threads(1)
 import course_lib
@@ -242,8 +244,7 @@ def test_the_checks_of_a_hand_out_judge_as_the_course_s_do(handout, number):
     folder = handout(number)
     answers = json.dumps([(fate.module, source_and_stub(fate.module, fate.name, "test")[0])
                           for fate in decided(number).values() if fate.lesson == number])
-    done = subprocess.run([sys.executable, "-B", "-c", JUDGE, str(ROOT), number, answers], cwd=folder,
-                          env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True)
+    done = prepared_python.run(folder, "-c", JUDGE, str(ROOT), number, answers)
     assert done.returncode == 0, done.stderr
 
 

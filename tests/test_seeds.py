@@ -2,14 +2,14 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
 
+from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.seeds import __main__ as seeds
 from course_lib.staff.seeds.watching import Book, Watch
+from tests import prepared_python
 
 DRAWS = """
 import random, sys
@@ -29,8 +29,9 @@ print(random.Random("a").random() if sys.argv[2] == "text" else draws(int(sys.ar
 
 
 def draws(by, seed):
-    return subprocess.run([sys.executable, "-c", DRAWS, str(by), str(seed)], text=True, capture_output=True,
-                          check=True).stdout
+    done = prepared_python.run(ROOT, "-c", DRAWS, str(by), str(seed))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_every_seed_is_moved():
@@ -113,8 +114,8 @@ def test_a_claim_that_hangs_on_its_seed_is_found(tmp_path, capsys):
     (tmp_path / "16_die.py").write_text(LESSON, encoding="utf-8")
     results = {}
     for seed in range(4):
-        done = subprocess.run([sys.executable, "-c", RUN, str(tmp_path), str(1000 * seed)], text=True,
-                              capture_output=True, check=True)
+        done = prepared_python.run(ROOT, "-c", RUN, str(tmp_path), str(1000 * seed))
+        assert done.returncode == 0, done.stderr
         results["16_die", seed, "here"] = json.loads(done.stdout.splitlines()[-1])
     assert seeds.report(results) == 2
     said = capsys.readouterr().out

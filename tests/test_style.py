@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from course_lib.upkeep import versions
+from tests.conftest import LONG
 
 ROOT = Path(__file__).parents[1]
 ONE_MACHINE = re.compile(r"(?<![\w.:~})/-])/(?:data|home|media|mnt|opt|root|scratch|srv|tmp|Users|work|workspaces?)/\w"
@@ -22,6 +23,11 @@ def test_the_linter_has_nothing_to_say():
     """Among others a comparison that nobody asserts (B015), which no other test would notice."""
     said = subprocess.run([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT, text=True, capture_output=True)
     assert said.returncode == 0, said.stdout
+
+
+def test_the_long_files_of_tests_are_there():
+    """A file that was renamed, and that one worker begins when the other one has nothing more to do."""
+    assert [name for name in LONG if not (ROOT / name).is_file()] == [] and len(set(LONG)) == len(LONG)
 
 
 def test_nothing_names_a_folder_of_one_machine():

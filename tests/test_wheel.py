@@ -65,11 +65,27 @@ def test_nothing_of_a_learners_is_overwritten(installed, tmp_path):
 def test_lab_opens_the_first_lesson_in_that_folder(tmp_path, monkeypatch):
     """JupyterLab opened in the folder the learner stood in, with nothing to see."""
     called = []
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     monkeypatch.setattr(subprocess, "call", lambda *words, **options: called.append((*words, options)) or 0)
     assert command.main(["lab", str(tmp_path / "mine"), "--no-browser"]) == 0
     lab = [sys.executable, "-m", "jupyter", "lab", "lessons/00_big_picture.ipynb"]
     root = f"--ServerApp.root_dir={tmp_path / 'mine'}"
     assert called == [([*lab, root, "--no-browser"], {"cwd": tmp_path / "mine"})]
+
+
+def test_lab_opens_for_root_too(tmp_path, monkeypatch):
+    """In a container, where everybody is root, JupyterLab said that it does not recommend that, and ended."""
+    called = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr(subprocess, "call", lambda words, cwd: called.extend(words) or 0)
+    assert command.main(["lab", str(tmp_path / "mine"), "--no-browser"]) == 0
+    assert called[-2:] == ["--allow-root", "--no-browser"]
+
+
+def test_without_a_command_it_says_which_there_are(capsys):
+    """Two lines of usage, none of which says what happens."""
+    assert command.main([]) == 0
+    assert "course_lib lab [FOLDER]     copy the lessons" in capsys.readouterr().out
 
 
 def test_what_cannot_be_done_is_one_sentence(tmp_path, monkeypatch, capsys):

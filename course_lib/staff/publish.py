@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from datetime import date
 from pathlib import Path
 
 from course_lib.experiments import stored
@@ -69,17 +70,18 @@ def _news(root, version):
     log, cited = ((root / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff"))
     heading, text = re.search(r"^## (.*)\n((?:(?!## ).*\n?)*)", log, re.M).groups()
     released = re.search(RELEASED, heading)
+    day = released[1] if released else date.today().isoformat()
     lines = []
     if not heading.startswith(f"{version} "):
-        lines.append(f"CHANGELOG.md begins with {heading.split()[0]}: put a section for {version} before it")
+        lines.append(f"CHANGELOG.md begins with {heading.split()[0]}: put a section `## {version} ({day})` before it")
     elif not released:
-        lines.append(f"CHANGELOG.md has no day for {version}: its heading is to read `## {version} (YYYY-MM-DD)`")
+        lines.append(f"CHANGELOG.md has no day for {version}: write `## {version} ({day})` for `## {heading}`")
     if not re.search(r"^- ", text, re.M):
         lines.append(f"CHANGELOG.md says nothing of what is new in {heading.split()[0]}: write a line for each change")
     if f"\nversion: {version}\n" not in cited:
-        lines.append(f"CITATION.cff names another version: set its version to {version}")
-    if released and f"\ndate-released: {released[1]}\n" not in cited:
-        lines.append(f"CITATION.cff names another day: set its date-released to {released[1]}")
+        lines.append(f"CITATION.cff names another version: write the line `version: {version}`")
+    if f"\ndate-released: {day}\n" not in cited:
+        lines.append(f"CITATION.cff does not name the day: write the line `date-released: {day}` below its version")
     return lines
 
 

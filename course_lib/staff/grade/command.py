@@ -72,7 +72,9 @@ def main(arguments=None):
     except (UsageError, book.BookError, ReadingError, LaneError, PolicyError) as error:
         print(f"grade: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BrokenPipeError) as stop:
+        if isinstance(stop, BrokenPipeError):  # nobody reads what is said here any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print("grade: stopped; the same command goes on from here.", file=sys.stderr)
         return STOPPED
 

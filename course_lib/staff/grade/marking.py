@@ -22,6 +22,7 @@ from course_lib.staff.grade.own_code import (
     needed_for,
     other_exercises,
     pieces,
+    until_defined,
 )
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
@@ -160,14 +161,19 @@ class _Student:
     def alone(self, name, mark, flags):
         """What a verdict comes to where only what the answer needs is run, so that no other cell's trick costs it.
 
-        None where it is sure already, or the answer needs all there is and was the first wrong one in its child.
+        Where that does no good, what stands behind the answer is left out, too: it may have given another meaning to a
+        name that the answer uses, after it was checked. None where there is nothing to leave out that would matter.
         """
+        if mark.verdict in ("pass", "missing"):
+            return None
         needed = needed_for(name, self.run)
         ran = self.run if self.needed is None else self.needed
-        if mark.verdict in ("pass", "missing") or mark.mistake or time.monotonic() > self.deadline \
-                or len(needed) == len(ran) and not self.after_a_mistake:
-            return None
-        return self.afresh(name, flags, {}, needed)
+        sure = mark.mistake or len(needed) == len(ran) and not self.after_a_mistake
+        found = None
+        for only in [*[needed] * (not sure), until_defined(name, self.run, needed)]:
+            if only and time.monotonic() <= self.deadline and not (found and found.verdict == "pass"):
+                found = self.afresh(name, flags, {}, only) or found
+        return found
 
     def mark(self, name, flags, given=None):
         """The Mark for one exercise, or None where there is no trace of it."""

@@ -67,7 +67,7 @@ def script_cells(data):
     if lines[0] == DATABRICKS:
         return tuple(part.strip("\n") for part in COMMAND.split(text) if part.strip())
     if any(PERCENT.fullmatch(line) for line in lines):
-        return tuple(part for cell in _percent_cells(lines) for part in _readable(_as_it_was(cell)))
+        return tuple(part for cell in _percent_cells(lines) for part in _readable(cell))
     tree = _parsed(text)
     if tree:
         return _light_cells(tree, lines)
@@ -210,9 +210,10 @@ def _light_cells(tree, lines):
 
 def _readable(text):
     """A cell of a script, or its paragraphs where it is no Python: an export has raw text between its cells."""
+    text = _as_it_was(text)
     if text.startswith("%%") or _parsed(text):
         return [text.strip("\n")] if text.strip() else []
-    return _paragraphs(text)
+    return map(_as_it_was, _paragraphs(text))
 
 
 def _paragraphs(text):

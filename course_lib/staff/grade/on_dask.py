@@ -8,6 +8,7 @@ from course_lib.staff.grade import confine
 from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import marker, timed
 
+SECONDS = 20  # in which the scheduler has to answer
 _one_at_a_time = threading.Lock()  # a judge speaks with one child
 _judge = None  # of this worker: (recipe, Marker, the folder of its template)
 
@@ -25,7 +26,7 @@ def graded(waiting, recipe, address):
     except ImportError:
         raise LaneError('--dask needs the extra "dask": run pip install -e ".[dask]".') from None
     try:
-        client = Client(address, timeout=20)
+        client = Client(address, timeout=SECONDS)
     except (OSError, ValueError) as error:
         raise LaneError(f"the Dask scheduler {address} cannot be reached: {error}") from None
     with client:

@@ -198,6 +198,20 @@ def needed_for(name, run):
     return needed
 
 
+def until_defined(name, run, needed):
+    """The needed pieces without those behind an answer that bind names of before it once more; None where none does."""
+    last = max((i for i, piece in enumerate(run) if piece.is_own and name in piece.defines), default=len(run))
+    before = set().union(*(_names_in(piece.source)[0] for piece in run[:last + 1] if piece in needed))
+    again = {piece for piece in run[last + 1:] if piece in needed and piece.is_own
+             and before & _names_in(piece.source)[0] and not _only_imports(piece.source)}
+    return needed - again if again else None
+
+
+def _only_imports(source):
+    """Is there nothing but imports, which give a name the value that it has?"""
+    return all(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.parse(source).body)
+
+
 @functools.lru_cache(maxsize=4)
 def _binding(pieces):
     """The pieces that bind each name, {name: [piece]}."""

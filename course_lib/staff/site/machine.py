@@ -5,8 +5,12 @@ import re
 import matplotlib.pyplot as plt
 
 from course_lib.display import pictures, style
-from course_lib.display.drawings.transformer import draw_transformer
+from course_lib.display.drawings import transformer
 
+# The colours of the drawing on a dark page, by those on paper
+ON_DARK = {style.PAPER: "#131416", style.INK: "#dcd7cf", "#ffffff": "#131416", "#f6f4ee": "#1c1e21",
+           "#c9c3b3": "#4a4b4e", transformer.ATTENTION: "#74460f", transformer.FEED_FORWARD: "#234e78",
+           transformer.NORM: "#4b4737", transformer.EDGE: "#255a37"}
 SAYS = ("The Transformer you will build: an encoder on the left, a decoder on the right, and in each box the number of "
         "the lesson that builds it.")
 
@@ -16,14 +20,22 @@ def machine(facts):
     pages = {fact["number"]: fact["page"] for fact in facts}
     with plt.style.context(style.SHEET):
         figure, axes = plt.subplots(figsize=(9.6, 8.5))
-        draw_transformer(axes)
+        transformer.draw_transformer(axes)
         _link(axes, pages)
         figure.draw_without_rendering()
         svg = pictures.as_svg(figure, figure.get_tightbbox().padded(0.1))
         plt.close(figure)
     svg = re.sub(r'<a xlink:href="([^"]*)"[^>]*>', r'<a href="\1" tabindex="-1">', svg)
-    return (f'<figure class="machine"><div aria-hidden="true">{svg}</div>'
+    svg = re.sub(r'fill="(#\w{6})"', r'style="fill:\1"', svg)  # an attribute knows no variables
+    for colour in ON_DARK:
+        svg = svg.replace(colour, f"var({variable(colour)},{colour})")
+    return (f'<figure class="machine"><div class="drawing"><div aria-hidden="true">{svg}</div></div>'
             f'<figcaption>{SAYS}</figcaption></figure>')
+
+
+def variable(colour):
+    """The style sheet's variable that changes this colour of the drawing; unset on a light page."""
+    return f"--drawn-{colour[1:]}"
 
 
 def _link(axes, pages):

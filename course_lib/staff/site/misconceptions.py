@@ -1,9 +1,7 @@
-"""The catalogue of misconceptions: of each mistake its sentences, the smallest input that shows it, and its edit."""
+"""The catalogue of misconceptions: of each mistake its sentences, and the smallest input that shows it."""
 
 import contextlib
-import difflib
 import re
-import textwrap
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -16,7 +14,6 @@ from course_lib.checks.engine.asking import ask, undisturbed
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import Verdict, judge
-from course_lib.checks.engine.mistakes import ByHand, plain_source
 from course_lib.checks.notebook.card import card_rows
 from course_lib.staff import site
 from course_lib.staff.site.facts import counted, facts_of
@@ -40,8 +37,8 @@ def _contents(every):
 When an answer is wrong, its check names the thought behind it, where it knows one. This is all that the checks know:
 {_counted(exercises)} in {len(exercises)} exercises. Each is an edit of a verified answer, and each is tested: its check
 refuses it, and calls it by its name. An entry has the words that a learner reads, and the smallest of the check's
-questions on which the mistake shows. The edit is folded, since it holds lines of the answer: solve an exercise before
-you read about it."""]
+questions on which the mistake shows. The edits hold lines of the answers, so they are not shown here; instructors and
+authors find them in `course_lib/checks/mistakes`."""]
     for facts, exercises in every:
         page = _name(facts)
         text += [f"## [{facts['number']} · {facts['title']}]({page}.md)", *(_names(page, e) for e in exercises)]
@@ -85,7 +82,7 @@ def _quietly():
 
 
 def _entry(exercise, mistake):
-    """One mistake; the edit, which holds lines of the answer, is folded."""
+    """One mistake, without its edit: that holds lines of the answer."""
     table = "".join(f"<dt>{label}</dt><dd>{getattr(text, 'html', '') or as_html(text)}</dd>\n"
                     for label, text in example(exercise, mistake))
     text = [f"({exercise.name}-{mistake.name})=\n### {_in_words(mistake)}", f"<p>{as_html(mistake.says)}</p>"]
@@ -93,9 +90,7 @@ def _entry(exercise, mistake):
         words = escape(mistake.seen.partition("://")[2])
         text += [f'<p>Seen in <a href="{escape(mistake.seen)}">{words}</a></p>']
     # A blank line would end the HTML, and let Markdown have the rest
-    text += [re.sub(r"\n\s*\n", "\n", f'<div class="shown"><dl>\n{table}</dl></div>'),
-             f"<details><summary>The edit</summary>\n\n```diff\n{edit(exercise, mistake)}\n```\n\n</details>"]
-    return "\n\n".join(text)
+    return "\n\n".join([*text, re.sub(r"\n\s*\n", "\n", f'<div class="shown"><dl>\n{table}</dl></div>')])
 
 
 def example(exercise, mistake):
@@ -126,16 +121,6 @@ def _from_the_smallest(exercise):
 
     asked, examples = questions(exercise), len(exercise.examples)
     return (*asked[:examples], *sorted(asked[examples:], key=size))
-
-
-def edit(exercise, mistake):
-    """What makes a right answer this mistake: lines to take out (`-`) and to put in (`+`), with a line around them."""
-    right = plain_source(exercise.verified)
-    wrong = plain_source(mistake.answer) if isinstance(mistake, ByHand) else mistake.source
-    _, _, _, *lines = difflib.unified_diff(right.splitlines(), wrong.splitlines(), lineterm="", n=1)
-    code = textwrap.dedent("\n".join(line[1:] for line in lines if not line.startswith("@@"))).split("\n")
-    rest = iter(code)
-    return "\n".join("…" if line.startswith("@@") else f"{line[0]} {next(rest)}".rstrip() for line in lines)
 
 
 def anchor(exercise, mistake):

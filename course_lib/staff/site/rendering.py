@@ -14,14 +14,15 @@ from course_lib.display import style
 from course_lib.staff import site
 from course_lib.staff.formulas import trouble
 from course_lib.staff.lesson_text import ROOT
-from course_lib.staff.site import preview
+from course_lib.staff.site import machine, preview
 from course_lib.staff.site.mending import mended
 
 HERE = Path(__file__).parent
 INK = {"color-brand-primary": style.ACCENT, "color-brand-content": style.ACCENT, "color-brand-visited": style.WEIGHT,
        "color-problematic": "#a1243f"}
 ON_DARK = {"color-brand-primary": "#5cc3d8", "color-brand-content": "#5cc3d8", "color-brand-visited": "#d29bc9",
-           "color-problematic": "#f08a9f", "color-foreground-muted": "#9ca0a5"}
+           "color-problematic": "#f08a9f", "color-foreground-muted": "#9ca0a5",
+           **{machine.variable(colour)[2:]: dark for colour, dark in machine.ON_DARK.items()}}
 SIDEBAR = ("brand", "search", "scroll-start", "navigation", "repository", "scroll-end")
 
 SETTINGS = {

@@ -1,5 +1,5 @@
 // What is wider than its column scrolls, and can be scrolled by keyboard: as a group with a name, and only while it is so.
-const SCROLLS = "pre, .output.text_html, .equation, .table-wrapper, .shown dd";
+const SCROLLS = "pre, .output.text_html, .equation, .table-wrapper, .drawing, .shown dd";
 
 function letScroll() {
   for (const box of document.querySelectorAll(`article :is(${SCROLLS})`)) {
