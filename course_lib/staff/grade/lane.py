@@ -376,6 +376,8 @@ def _looked_at(fields, call):
         return Reply(error=(name, message), parameters=_names(fields.get("parameters", ())),
                      printed=_words(fields.get("printed", ""), LETTERS, True),
                      where=_words(fields.get("where", ""), 300))
+    if call.must_raise and fields.get("form") == "a module":  # it was made, and not called
+        return Reply((), "a module", parameters=_names(fields.get("parameters", ())))
     outputs, form = fields["outputs"], _words(fields.get("form", ""), 200)
     if not isinstance(outputs, tuple) or not all(isinstance(t, torch.Tensor) for t in outputs):
         raise ValueError
