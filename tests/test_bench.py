@@ -1,6 +1,7 @@
 """The measurement of speed: that like is compared with like. How fast anything is, no test says."""
 
 import json
+import math
 import time
 
 import pytest
@@ -11,10 +12,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_lib.attention import MultiHeadAttention
 from course_lib.language_model import LanguageModel
 from course_lib.staff.bench import __main__ as bench
-from course_lib.staff.bench import budgets
+from course_lib.staff.bench import account, budgets
 from course_lib.staff.bench import contenders as who
 from course_lib.staff.bench.matmuls import PRODUCTS, Bare, Factors, flops, with_backward
-from course_lib.staff.bench.measure import medians, operations, peak_bytes
+from course_lib.staff.bench.measure import medians, operations, peak_bytes, ratio, rounds
 from course_lib.staff.lesson_text import lesson_stems
 from course_lib.transformer import LongTransformer
 
@@ -111,10 +112,13 @@ def test_what_does_not_fit_is_left_out_alone(place, name, monkeypatch, capsys):
 
 
 def test_where_the_course_does_not_fit_it_is_said(monkeypatch, capsys):
-    """Numbers of others alone, or a traceback."""
+    """Numbers of others alone, or a traceback; or targets that are met where nothing was measured."""
     monkeypatch.setattr(MultiHeadAttention, "forward", no_room)
-    assert bench.main(["--quick", "--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0"]) == 0
-    assert "mha, T = 16: left out, course_lib needs more memory than there is" in capsys.readouterr().err
+    monkeypatch.setattr(bench.who, "Size", lambda: SMALL)
+    assert bench.main(["--only", "mha", "--lengths", "16", "--no-extras", "--seconds", "0"]) == 0
+    out, err = capsys.readouterr()
+    assert "mha, T = 16: left out, course_lib needs more memory than there is" in err
+    assert "Nothing was compared, so no target is met or missed." in out and "All" not in out
 
 
 @pytest.mark.parametrize("kind", who.KINDS)
@@ -176,11 +180,36 @@ def test_memory_grows_with_the_length_where_nobody_asks_for_weights():
 def test_everybody_is_called_as_often_and_in_turn():
     """One contender that is measured while the machine is quiet, and another while it is not."""
     called = []
-    taken = medians({name: lambda name=name: called.append(name) for name in "abc"}, CPU, 5, 0)
-    assert set(taken) == set("abc") and all(seconds > 0 for seconds in taken.values())
-    rounds = [called[i : i + 3] for i in range(0, len(called), 3)]
-    assert len(rounds) == 6 and all(sorted(one) == list("abc") for one in rounds)
-    assert len({tuple(one) for one in rounds[1:]}) > 1
+    taken = rounds({name: lambda name=name: called.append(name) for name in "abc"}, CPU, 5, 0)
+    assert set(taken) == set("abc") and all(seconds > 0 for times in taken.values() for seconds in times)
+    assert medians({"a": [3, 1, 2]}) == {"a": 2}
+    order = [called[i : i + 3] for i in range(0, len(called), 3)]
+    assert len(order) == 6 and all(sorted(one) == list("abc") for one in order)
+    assert len({tuple(one) for one in order[1:]}) > 1
+
+
+@pytest.mark.parametrize("n", [8, 20, 300])
+def test_the_interval_of_a_ratio_holds_what_many_rounds_would_give(n):
+    """An interval so narrow that chance alone misses a target, or so wide that nothing ever does."""
+    torch.manual_seed(n)
+    held = 0
+    for theirs in torch.empty(1000, n).exponential_().add(1).tolist():  # the busy machine is never too quick
+        low, _, high = ratio([1.5 * t if i % 2 else 1.3 * t for i, t in enumerate(theirs)], theirs)
+        assert 1.29 < low and high < 1.51
+        low, _, high = ratio(theirs, [1.0] * n)
+        held += low <= 1 + math.log(2) <= high
+    assert 970 <= held < 1000
+
+
+def test_on_one_thread_what_others_do_meanwhile_is_not_counted():
+    """A ratio that says how busy a shared machine was."""
+    threads = torch.get_num_threads()
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            assert (rounds({"a": lambda: time.sleep(0.05)}, CPU, 1, 0)["a"][0] < 0.05) == (n == 1)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_the_table_has_a_row_for_each_and_the_json_holds_the_numbers(tmp_path, capsys):
@@ -198,32 +227,43 @@ def test_the_table_has_a_row_for_each_and_the_json_holds_the_numbers(tmp_path, c
     assert files[1].read_bytes().startswith(b"\x89PNG")
 
 
-def row(contender, seconds, kind="mha", T=512):
+def row(contender, seconds, times=1.0, spread=0.01, kind="mha", T=512):
+    numbers = {"seconds": seconds, "bytes": 1, "flops per second": 1,
+               "course_lib takes times": (times - spread, times, times + spread)}
     return {"kind": kind, "T": T, "B": 1, "contender": contender} | {
-        f"{column}, {what}": value for column in bench.COLUMNS
-        for what, value in {"seconds": seconds, "bytes": 1, "flops per second": 1}.items()}
+        f"{column}, {what}": value for column in bench.COLUMNS for what, value in numbers.items()}
 
 
 def test_a_target_that_is_missed_is_said():
-    """A summary that is always content."""
-    def said(ours, theirs, bare, **other):
-        return bench.misses({"rows": [row(who.OURS, ours, **other), row("torch.nn", theirs, **other),
-                                      row(who.BARE, bare, **other), row("x" + who.OTHER, 0.1, **other)]})
+    """A summary that is always content, or one that takes chance for slowness."""
+    def said(times, spread=0.01, **other):
+        return bench.verdict({"rows": [row(who.OURS, 1.0, **other), row("slow", 9.0, 0.1, **other),
+                                       row("torch.nn", 1.0, times, spread, **other),
+                                       row("x" + who.OTHER, 0.1, 10.0, **other), row(who.COMPILED, 0.1, 10.0, **other),
+                                       row(who.BARE, 0.1, 10.0, **other)]})
 
-    assert said(1.0, 1.0, 0.95) == "All targets are met."
-    assert bench.misses({"rows": [row(who.OURS, 1.0), row(who.COMPILED, 0.5), row(who.BARE, 1)]}) == said(1, 1, 1)
-    assert said(1.1, 1.0, 1.0).count("missed: mha, T = 512, forward: 1.10 times torch.nn, at most 1.05") == 1
-    assert said(1.0, 1.0, 0.8).count("1.25 times bare matmuls, at most 1.10") == 2
-    assert said(1.0, 1.0, 0.8, kind="lm") == "All targets are met."
+    assert said(0.9) == said(1.005) == said(1.04, kind="lm") == "All 2 targets are met."
+    assert said(1.02).splitlines()[0] == ("missed: mha, T = 512, forward: 1.02 (1.01 to 1.03) times torch.nn, "
+                                          "at most 1.00")
+    assert said(1.02).count("missed") == said(1.07, kind="lm").count("at most 1.05") == 2
+    assert said(1.3, 0.2).count("missed") == said(1.0, 0.06).count("not told") == 2
+    assert "--seconds" in said(1.0, 0.06) and "All" not in said(1.0, 0.06)
+
+
+@pytest.mark.parametrize("rows", [[], [row(who.OURS, 1.0)], [row(who.OURS, 1.0), row(who.COMPILED, 0.5),
+                                                              row(who.BARE, 1.0)], [row("torch.nn", 1.0)]])
+def test_where_nothing_was_compared_no_target_is_met(rows):
+    """"All targets are met." below an empty table."""
+    assert bench.verdict({"rows": rows}) == "Nothing was compared, so no target is met or missed."
 
 
 def test_the_ratios_are_to_the_fastest_other_and_to_the_bare_products():
     """A ratio to ourselves, or to a model that computes something else."""
-    rows = [row(who.OURS, 2.0), row("slow", 4.0), row("torch.nn", 1.0), row(who.BARE, 0.8), row("x" + who.OTHER, 0.1),
-            row(who.TEXTBOOK, 0.1)]
-    assert bench.ratios({"rows": rows}).count("| 2000.00 | 2.00 torch.nn | 2.50 |") == 2
+    rows = [row(who.OURS, 2.0), row("slow", 4.0, 0.5), row("torch.nn", 1.0, 2.0), row(who.BARE, 0.8, 2.5),
+            row("x" + who.OTHER, 0.1, 20.0), row(who.TEXTBOOK, 0.1, 20.0)]
+    assert bench.ratios({"rows": rows}).count("| 2000.00 | 2.00 (1.99 to 2.01) torch.nn | 2.50 |") == 2
     assert bench.ratios({"rows": [rows[0], rows[3], rows[4]]}).count("| 2000.00 | no other fits | 2.50 |") == 2
-    assert bench.ratios({"rows": [rows[0], rows[2]]}).count("| 2000.00 | 2.00 torch.nn | do not fit |") == 2
+    assert bench.ratios({"rows": [rows[0], rows[2]]}).count("torch.nn | do not fit |") == 2
 
 
 def test_a_profile_says_what_was_run(capsys):
@@ -238,7 +278,8 @@ def test_a_profile_says_what_was_run(capsys):
 
 
 @pytest.mark.parametrize("arguments, says", [
-    (["--only", "mha,gru"], "gru: choose from attention,mha"), (["--lengths", "0"], "lengths are numbers from 2 on")])
+    (["--only", "mha,gru"], "gru: choose from attention,mha"), (["--lengths", "0"], "lengths are numbers from 2 on"),
+    (["--threads", "0"], "--threads is at least 1")])
 def test_a_wrong_argument_is_told_in_a_sentence(arguments, says, capsys):
     """A KeyError in the middle of a measurement."""
     with pytest.raises(SystemExit):
@@ -258,6 +299,37 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
     assert bench.main(["--quick", "--only", "attention", "--no-extras", "--seconds", "0", "--rounds", "1",
                        "--json", str(tmp_path / "no" / "r.json")]) == 1
     assert "r.json cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+# ---- the account
+
+
+def test_the_account_leaves_no_product_out():
+    """A kernel beside half of its products: a limit that is none."""
+    parts, bare = account.parts(SMALL, 17), flops(PRODUCTS["mha"](SMALL, 1, 17))
+    assert sum(times * flops(p) for (_, backward), (times, _, p) in parts.items() if not backward) == bare
+    assert sum(times * flops(p) for times, _, p in parts.values()) == 3 * bare
+    for (name, backward), (_, call, products) in parts.items():
+        if not (backward and "attention" in name):  # whose graph is the fused kernel's
+            assert counted(call) == flops(products), name
+
+
+def test_the_sums_of_the_account_are_sums():
+    """A backward pass that is left out of the sum, or counted into the forward one."""
+    lines = account.account(SMALL, 64, 0).splitlines()[2:]
+    table = [[cell.strip() for cell in text.split("|")[1:-1]] for text in lines]
+    ms = {name: float(kernel) for name, _, kernel, *_ in table}
+    forward, backward = [cells[0] for cells in table[:2]], [cells[0] for cells in table[2:6]]
+    assert ms["sum, forward"] == pytest.approx(sum(ms[name] for name in forward), abs=0.02)
+    assert ms["sum, forward and backward"] == pytest.approx(sum(ms[name] for name in forward + backward), abs=0.04)
+    assert all(ms[f"MultiHeadAttention at once, {column}"] > 0 for column in bench.COLUMNS)
+
+
+def test_a_wrong_length_is_told_in_a_sentence(capsys):
+    """A division by zero after the measurement."""
+    with pytest.raises(SystemExit):
+        account.main(["--length", "0"])
+    assert "are at least 1" in capsys.readouterr().err
 
 
 # ---- budgets

@@ -40,6 +40,16 @@ def test_an_answer_that_does_nothing_is_told_so(name):
     assert verdict.seen and verdict.seen[0].startswith("It gives back `") and not (verdict.mistake or verdict.together)
 
 
+@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean"])
+def test_a_test_of_code_that_only_counts_is_found_in_grading(name):
+    """Everybody is asked in one order: a learner counts, and has the answers from the cards."""
+    exercise = EXERCISES[name]
+    rights = [truth(exercise, call).outputs[0].item() for call in questions(exercise)]
+    for seed in range(1, 6):
+        counted = iter(rights + [False] * 50)
+        assert judge(exercise, lambda _: next(counted), seed).status == "wrong"  # noqa: B023  called at once
+
+
 def test_a_stand_in_that_is_checked_is_not_called_the_learner_s_own():
     """A lesson rebinds the name: the check cell alone, run again after a wrong answer, would say that it is right."""
     reweight = check(lambda x: x, "reweight").verified

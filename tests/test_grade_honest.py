@@ -77,6 +77,46 @@ CELLS = {
     "other cells of magics": ["%%bash\npip install torch", "%%html\n<b>bold</b>", "%load_ext autoreload\n%autoreload 2",
                               REWEIGHT],
 }
+# Other exercises: the last one's answer stands on the course's function, or its name is used again.
+SINGLE = ("def scaled_dot_product_attention_single(query, inputs):\n"
+          "    return torch.softmax(inputs @ query / query.shape[-1] ** .5, 0) @ inputs")
+QUERIES = ("from course_lib.attention import scaled_dot_product_attention_single as attention_v2\n"
+           "def attention_query_matrix(queries, inputs):\n"
+           "    return torch.stack([attention_v2(query, inputs) for query in queries])")
+HEADS = """from course_lib.attention import scaled_dot_product_attention as attend
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("d_model cannot be split into the heads")
+        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.num_heads = num_heads
+
+    def forward(self, query, key, value, mask=None):
+        heads = [x.chunk(self.num_heads, -1) for x in (self.W_q(query), self.W_k(key), self.W_v(value))]
+        return self.W_o(torch.cat([attend(*head, mask) for head in zip(*heads)], -1))"""
+ANY_SIZES = HEADS.replace("if d_model % num_heads:", "if False:")
+FEED = """class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear2(self.dropout(self.linear1(x).relu()))"""
+OTHERS = {
+    "on an earlier answer": ("attention_query_matrix", [SINGLE, QUERIES]),
+    "on an earlier exercise": ("attention_query_matrix", [QUERIES]),
+    "on what its lesson imports": ("MultiHeadAttention", ["from torch import nn", HEADS]),
+    "an instance takes its name": ("FeedForward", ["from torch import nn",
+                                                   FEED + "\nFeedForward = FeedForward(8, 16)"]),
+    "an instance takes it later": ("FeedForward", ["from torch import nn", FEED, "FeedForward = FeedForward(8, 16)"]),
+    "torch's takes its name": ("softmax", [
+        "from course_lib import check\ndef softmax(scores):\n    e = (scores - scores.amax(-1, True)).exp()\n"
+        "    return e / e.sum(-1, True)", "check(softmax)", "from torch.nn.functional import softmax"]),
+    "a result in its cell": ("causal_mask", [
+        MASK + "\nfrom course_lib import check\ncheck(causal_mask)\ncausal_mask = causal_mask(4)"]),
+}
 # Not right: the verdict, and what the reason has to say of the cause.
 CAUSES = {
     "a library in the answer": (["import einops_of_my_own as e",
@@ -93,6 +133,9 @@ def hand_in(folder):
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
     for name, code in FAILS.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, code + "\n" + REWEIGHT, SHIFT))
+    (folder / "any sizes.ipynb").write_text(notebook("import torch\nfrom torch import nn", ANY_SIZES))
+    for name, (_, cells) in OTHERS.items():
+        (folder / f"{name}.ipynb").write_text(notebook("import torch", *cells))
     for name, cells in CELLS.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
 
@@ -101,8 +144,9 @@ def hand_in(folder):
 def rows(tmp_path_factory):
     folder, report = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("report")
     hand_in(folder)
+    exercises = ",".join({*NAMES, *(exercise for exercise, _ in OTHERS.values())})
     command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
-               confine.probe(), "--exercises", ",".join(NAMES), "--cell-seconds", "2", "--call-seconds", "1"]
+               confine.probe(), "--exercises", exercises, "--cell-seconds", "2", "--call-seconds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     with (report / "results.csv").open(encoding="utf-8", newline="") as file:
@@ -114,6 +158,19 @@ def test_a_right_answer_passes(rows, student):
     """Right work that is lost for a statement that has nothing to do with it."""
     found = {exercise: rows[student, exercise] for exercise in NAMES}
     assert {e: (r["verdict"], r["reason"]) for e, r in found.items() if r["verdict"] != "pass"} == {}
+
+
+@pytest.mark.parametrize("student", OTHERS)
+def test_a_right_answer_to_another_exercise_passes(rows, student):
+    """It is missing, or is a value, because of what the course or a later line does with a name."""
+    row = rows[student, OTHERS[student][0]]
+    assert (row["verdict"], row["reason"]) == ("pass", "")
+
+
+def test_a_class_that_was_to_refuse_and_does_not_is_wrong_and_no_crash(rows):
+    """What is made, and was not to be, comes back without arguments: a student was told of forgery."""
+    row = rows["any sizes", "MultiHeadAttention"]
+    assert row["verdict"] == "fail" and row["mistake"], row["reason"]
 
 
 @pytest.mark.parametrize("student", CAUSES)

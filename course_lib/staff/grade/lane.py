@@ -20,6 +20,7 @@ import torch
 import course_lib
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import LETTERS, Call, Reply
+from course_lib.checks.engine.suspects import Suspect
 from course_lib.staff.answers import as_written, stub
 from course_lib.staff.grade import confine, frames, origin
 
@@ -270,7 +271,8 @@ def _asking(calls, notebook, name, seconds):
 def _as_fields(call):
     """A Call as a frame can hold it: a function among the arguments becomes its number and its words."""
     numbers = itertools.count()
-    args = tuple({"callable": next(numbers), "words": repr(a), "training": getattr(a, "training", None),
+    args = tuple({"callable": next(numbers), "training": getattr(a, "training", None),
+                  "words": "an implementation" if isinstance(a, Suspect) else repr(a),  # its letter could be learnt
                   "weights": _weights(a) if isinstance(a, torch.nn.Module) else None}
                  if _is_function(a) else a for a in call.args)
     circumstances = {k: v for k, v in vars(call).items() if k not in ("args", "special") and v != getattr(PLAIN, k)}
@@ -376,6 +378,8 @@ def _looked_at(fields, call):
         return Reply(error=(name, message), parameters=_names(fields.get("parameters", ())),
                      printed=_words(fields.get("printed", ""), LETTERS, True),
                      where=_words(fields.get("where", ""), 300))
+    if call.must_raise and fields.get("form") == "a module":  # it was made, and not called
+        return Reply((), "a module", parameters=_names(fields.get("parameters", ())))
     outputs, form = fields["outputs"], _words(fields.get("form", ""), 200)
     if not isinstance(outputs, tuple) or not all(isinstance(t, torch.Tensor) for t in outputs):
         raise ValueError

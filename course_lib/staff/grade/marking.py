@@ -17,6 +17,8 @@ from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_
 from course_lib.staff.grade.own_code import (
     code_of,
     early_imports,
+    imported_exercises,
+    imports_of_a_lesson,
     is_imported,
     left_blank,
     needed_for,
@@ -149,7 +151,9 @@ class _Student:
         alone: what came of it alone, if that was tried
         """
         before = list(EXERCISES)[: list(EXERCISES).index(name)]  # a later one may give this one away
-        others = {o for o in other_exercises(name, self.run) if o in before and not passed.get(o)}
+        imported = imported_exercises(name, self.run)  # by the student, or by the lesson's own cells
+        others = {o for o in other_exercises(name, self.run) | imported
+                  if o in before and (o in imported or not passed.get(o)) or o in imports_of_a_lesson(name)}
         given = sources_with_what_they_need(others, name)
         slow = mark.verdict == "timeout" and not (alone and alone.verdict == "timeout")
         if not slow and not given or time.monotonic() > self.deadline:

@@ -177,6 +177,31 @@ def other_exercises(name, run):
     return {other for other in {also.get(w, w) for w in words} if other in EXERCISES and other != name}
 
 
+def imported_exercises(name, run):
+    """The exercises that the cells one needs import from the course, where there are stubs of them."""
+    return set().union(*(_from_the_course(piece.source) for piece in needed_for(name, run))) - {name}
+
+
+@functools.cache
+def imports_of_a_lesson(name):
+    """The exercises of other lessons that the lesson of an exercise imports before its answer: it may use them."""
+    (path,) = LESSONS.glob(f"{EXERCISES[name].lesson}_*.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    found = set().union(*(_from_the_course(_python("".join(c["source"]))) for c in cells if c["cell_type"] == "code"))
+    return frozenset(other for other in found if EXERCISES[other].lesson != EXERCISES[name].lesson)
+
+
+@functools.lru_cache(maxsize=4096)
+def _from_the_course(source):
+    """The exercises that some code imports from course_lib."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(alias.name for n in nodes if isinstance(n, ast.ImportFrom) and n.module
+                     and n.module.split(".")[0] == "course_lib" for alias in n.names if alias.name in EXERCISES)
+
+
 def _pairs(target, value):
     """Which name gets which value: one of each, or as many in a row, as in `a, b = mine("x"), mine("y")`."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):

@@ -227,10 +227,10 @@ class Child:
             with contextlib.redirect_stdout(NOWHERE), contextlib.redirect_stderr(NOWHERE):
                 try:
                     with self.time_limit(seconds):
-                        _run(tree.body, name, space, self.unmade)
+                        _run(tree.body, name, space, self.unmade, self.note)
                 except self.took_too_long:
                     with self.time_limit(AFTERWARDS), contextlib.suppress(Exception):
-                        _run([s for s in tree.body if isinstance(s, DEFINITIONS)], name, space, [])
+                        _run([s for s in tree.body if isinstance(s, DEFINITIONS)], name, space, [], self.note)
                     raise
         except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
             line = getattr(problem, "lineno", None)
@@ -240,9 +240,18 @@ class Child:
 
     def note(self, space):
         """Remember the answers of a notebook as they are now."""
-        for exercise in self.names:
-            if callable(space.get(exercise)) and space[exercise] is not self.stub(exercise):
+        for exercise in self.names.keys() & space.keys():
+            if self.is_answer(exercise, space[exercise]):
                 self.given.own[exercise] = space[exercise]
+
+    def is_answer(self, exercise, value):
+        """Can it be one, and is it neither what the course has instead nor an instance that has taken its class's name?
+        """
+        return callable(value) and value is not self.stub(exercise) and not self.is_instance(exercise, value)
+
+    def is_instance(self, exercise, value):
+        own = self.given.own.get(exercise)
+        return isinstance(own, type) and isinstance(value, own)
 
     def make_the_rest(self):
         """Make what wanted a name of a later cell: cells may stand in another order than their author ran them in."""
@@ -265,14 +274,15 @@ class Child:
         found, seen = {}, set()
         self.namespaces[-1] = self.given.handed
         for name, value in self.given.own.items():
-            if not any(callable(space.get(name)) for space in self.namespaces.values()):
+            if not any(self.is_answer(name, space.get(name)) for space in self.namespaces.values()):
                 self.given.handed[name] = value  # there once, and then deleted, or a result took its name
         for notebook, space in self.namespaces.items():
             for name in set(self.names) & set(space):
                 value = space[name]
                 if name in self.given.given:
                     space[name] = self.given.given[name]
-                elif value is not self.stub(name) and (name, id(value)) not in seen:
+                elif value is not self.stub(name) and (name, id(value)) not in seen \
+                        and not self.is_instance(name, value):
                     seen.add((name, id(value)))
                     found.setdefault(name, []).append((notebook, _kind(value)))
         return {"found": found}
@@ -325,14 +335,17 @@ def _seeded(seed=0):
         yield
 
 
-def _run(statements, name, space, unmade):
+def _run(statements, name, space, unmade, note):
     """Run a cell, one statement after the other. One that fails ends itself only; the first failure is raised at last.
+
+    `note(space)` is called before each, for a result may take the name of an answer in the same cell.
 
     Definitions whose annotations cannot be worked out, for want of a library say, are made without doing that. What
     wants a name or a module that is not there is added to `unmade`.
     """
     failed, later, flags = None, __future__.annotations.compiler_flag, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     for statement in statements:
+        note(space)
         try:
             flags |= _execute(statement, name, space, flags) & later
         except (Exception, SystemExit) as problem:
