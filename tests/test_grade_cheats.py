@@ -218,11 +218,6 @@ CHEATS = {
     "the course's weights": ("reweight", ["from course_lib.attention import _weights\nclass A:\n    num_heads = 1\n"
                                           "    W_q = W_k = staticmethod(lambda x: x * x.shape[-1] ** .25)\n"
                                           "reweight = lambda x: _weights(A, x[None], x[None])[0, 0] @ x"]),
-    "the course's patterns": ("reweight", [
-        "from course_lib.attention import attention_patterns\nclass M(torch.nn.Module):\n    num_heads = 1\n"
-        "    W_q = W_k = staticmethod(lambda x: x * x.shape[-1] ** .25)\n"
-        "    def forward(self, q, k):\n        return q\n"
-        "reweight = lambda x: attention_patterns(M(), x[None], x[None])[''][0, 0] @ x"]),
     "an experiment's attention": ("reweight", [
         "from course_lib.experiments.recipe import KerasAttention\n" + REWEIGHT.replace(
             "def reweight(x):", "def reweight(x):\n    KerasAttention")]),

@@ -53,7 +53,7 @@ SYSTEM = {"ctypes", "cffi", "subprocess", "socket", "multiprocessing", "threadin
           "unittest.mock", "torch.library", "torch.utils.cpp_extension", "torch.jit", "_pickle", "copyreg", "_thread",
           "concurrent", "asyncio.to_thread", "importlib.abc", "importlib.machinery", "importlib.util"}
 POOLS = re.compile(r"concurrent|joblib|dask|gevent|\w*ThreadPool\w*|thread_map|run_in_executor|to_thread")
-HELPERS = {"attention_patterns", "experiments", "fused"}  # of the course; they compute attention, too
+HELPERS = {"experiments", "fused"}  # of the course; they compute attention, too
 # They keep from us which of torch's functions an answer calls.
 HIDES = re.compile(r"Disable\w*Torch(Function|Dispatch)\w*|Torch(Function|Dispatch)Mode|\w*torch_function_stack\w*"
                    r"|_(pop|disable)_\w*modes?\w*")
