@@ -11,6 +11,7 @@ from course_lib.staff.grade import confine
 from tests.test_grade import IMPORTS, MASK, NAMES, REWEIGHT, SHIFT, notebook
 
 ROOT = Path(__file__).parents[1]
+FROM_THE_COURSE = "\nfrom course_lib import check, mine"
 pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
 # One statement of a cell fails, and the answer stands behind it.
 FAILS = {
@@ -77,6 +78,21 @@ CELLS = {
     "other cells of magics": ["%%bash\npip install torch", "%%html\n<b>bold</b>", "%load_ext autoreload\n%autoreload 2",
                               REWEIGHT],
 }
+TOO_LONG = f"rows = '{1_000_000 * '0'}'\n"
+# Several files of one student; all answers pass, and nothing is flagged.
+FILES = {
+    "a local name in another lesson": {"15.ipynb": ["def blocked(T):\n    causal_mask = torch.ones(T, T).tril()\n"
+                                                    "    return causal_mask"]},
+    "a method in another lesson": {"15.ipynb": ["class Tools:\n    def causal_mask(self, T):\n        return T"]},
+    "a function in a function": {"15.ipynb": ["def blocked(T):\n    def causal_mask(T):\n        return T"]},
+    "a tensor of that name": {"15.ipynb": ["causal_mask = torch.ones(3, 3).tril().bool()"]},
+    "a lesson's cell with another number": {"15.ipynb": ["causal_mask = mine('causal_mask')\nT = 9"]},
+    "a comment": {"15.ipynb": [MASK + "  # as in lesson 6"]},
+    "a docstring": {"15.ipynb": [MASK.replace("\n", "\n    'Who may look at whom.'\n", 1)]},
+    "another first try": {"15.ipynb": ["def causal_mask(T):\n    return torch.ones(T, T).tril()", MASK]},
+    "a stub in a copy": {"hw-Copy1.ipynb": ["def causal_mask(T):\n    '''Who may.'''\n    raise NotImplementedError"]},
+    "five notebooks": {f"{n}.ipynb": ["def causal_mask(T):\n    raise NotImplementedError"] for n in range(90, 95)},
+}
 # Not right: the verdict, and what the reason has to say of the cause.
 CAUSES = {
     "a library in the answer": (["import einops_of_my_own as e",
@@ -84,6 +100,7 @@ CAUSES = {
                                 "error", "could not import what is not installed here: einops_of_my_own"),
     "a library before the answer": (["from einops_of_my_own.torch import einsum as reweight"], "error",
                                     "needs einops_of_my_own, which is not installed here"),
+    "a cell without an end": ([TOO_LONG + REWEIGHT], "missing", "which defines it, was not read: it is 1,000,"),
     "syntax of no Python yet": (["def reweight(x):\n    return x |> mix"], "error", "cannot be read by Python 3."),
 }
 
@@ -95,6 +112,11 @@ def hand_in(folder):
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, code + "\n" + REWEIGHT, SHIFT))
     for name, cells in CELLS.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
+    for name, files in FILES.items():
+        for path, of in {"hw.ipynb": [MASK, REWEIGHT, SHIFT], **files}.items():
+            file = folder / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(of if isinstance(of, str) else notebook(IMPORTS + FROM_THE_COURSE, *of))
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +136,12 @@ def test_a_right_answer_passes(rows, student):
     """Right work that is lost for a statement that has nothing to do with it."""
     found = {exercise: rows[student, exercise] for exercise in NAMES}
     assert {e: (r["verdict"], r["reason"]) for e, r in found.items() if r["verdict"] != "pass"} == {}
+
+
+@pytest.mark.parametrize("student", FILES)
+def test_right_answers_among_several_files_pass_and_are_not_flagged(rows, student):
+    """A teacher sends for a student who has used a name again, or who keeps helpers in a file of their own."""
+    assert {tuple(rows[student, e][k] for k in ("verdict", "reason", "flags")) for e in NAMES} == {("pass", "", "")}
 
 
 @pytest.mark.parametrize("student", CAUSES)
