@@ -78,6 +78,31 @@ CELLS = {
     "other cells of magics": ["%%bash\npip install torch", "%%html\n<b>bold</b>", "%load_ext autoreload\n%autoreload 2",
                               REWEIGHT],
 }
+SAVES = """import tempfile
+from pathlib import Path
+def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
+    path = {path}
+    history = []
+    for epoch in range(epochs):
+        train_epoch(model, epoch)
+        history.append(accuracy(model, validation))
+        if history[-1] > max(history[:-1], default=-1.0):
+            torch.save(model.state_dict(), path)
+    assert os.path.exists(path)
+    model.load_state_dict(torch.load(path))
+    os.remove(path)
+    return torch.tensor(history), torch.tensor(accuracy(model, test))"""
+# Where an answer keeps its best weights.
+PATHS = {
+    "a file": "'best.pt'",
+    "a Path": "Path('best.pt')",
+    "a folder of the machine's": "'/tmp/best.pt'",
+    "a folder of Colab's": "'/content/drive/MyDrive/best.pt'",
+    "a folder that is made": "os.makedirs('runs/1', exist_ok=True) or 'runs/1/best.pt'",
+    "a folder for a while": "os.path.join(tempfile.TemporaryDirectory().name, 'best.pt')",
+    "a folder that is left": "Path(tempfile.mkdtemp()) / 'best.pt'",
+    "a file for a while": "tempfile.NamedTemporaryFile(suffix='.pt').name",
+}
 TOO_LONG = f"rows = '{1_000_000 * '0'}'\n"
 # Several files of one student; all answers pass, and nothing is flagged.
 FILES = {
@@ -112,6 +137,8 @@ def hand_in(folder):
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, code + "\n" + REWEIGHT, SHIFT))
     for name, cells in CELLS.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
+    for name, path in PATHS.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, SAVES.format(path=path)))
     for name, files in FILES.items():
         for path, of in {"hw.ipynb": [MASK, REWEIGHT, SHIFT], **files}.items():
             file = folder / name / path
@@ -124,7 +151,7 @@ def rows(tmp_path_factory):
     folder, report = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("report")
     hand_in(folder)
     command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
-               confine.probe(), "--exercises", ",".join(NAMES), "--cell-seconds", "2", "--call-seconds", "1"]
+               confine.probe(), "--exercises", ",".join((*NAMES, "keep_the_best")), "--cell-seconds", "2", "--call-seconds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     with (report / "results.csv").open(encoding="utf-8", newline="") as file:
@@ -136,6 +163,13 @@ def test_a_right_answer_passes(rows, student):
     """Right work that is lost for a statement that has nothing to do with it."""
     found = {exercise: rows[student, exercise] for exercise in NAMES}
     assert {e: (r["verdict"], r["reason"]) for e, r in found.items() if r["verdict"] != "pass"} == {}
+
+
+@pytest.mark.parametrize("student", PATHS)
+def test_weights_may_be_kept_in_a_file(rows, student):
+    """Right work that is an error, for a disk that nobody may write to where it is graded."""
+    row = rows[student, "keep_the_best"]
+    assert (row["verdict"], row["reason"]) == ("pass", "")
 
 
 @pytest.mark.parametrize("student", FILES)
