@@ -11,6 +11,7 @@ from course_lib.staff.grade import confine
 from tests.test_grade import IMPORTS, MASK, NAMES, REWEIGHT, SHIFT, notebook
 
 ROOT = Path(__file__).parents[1]
+FROM_THE_COURSE = "\nfrom course_lib import check, mine"
 pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
 # One statement of a cell fails, and the answer stands behind it.
 FAILS = {
@@ -117,6 +118,46 @@ OTHERS = {
     "a result in its cell": ("causal_mask", [
         MASK + "\nfrom course_lib import check\ncheck(causal_mask)\ncausal_mask = causal_mask(4)"]),
 }
+SAVES = """import tempfile
+from pathlib import Path
+def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
+    path = {path}
+    history = []
+    for epoch in range(epochs):
+        train_epoch(model, epoch)
+        history.append(accuracy(model, validation))
+        if history[-1] > max(history[:-1], default=-1.0):
+            torch.save(model.state_dict(), path)
+    assert os.path.exists(path)
+    model.load_state_dict(torch.load(path))
+    os.remove(path)
+    return torch.tensor(history), torch.tensor(accuracy(model, test))"""
+# Where an answer keeps its best weights.
+PATHS = {
+    "a file": "'best.pt'",
+    "a Path": "Path('best.pt')",
+    "a folder of the machine's": "'/tmp/best.pt'",
+    "a folder of Colab's": "'/content/drive/MyDrive/best.pt'",
+    "a folder that is made": "os.makedirs('runs/1', exist_ok=True) or 'runs/1/best.pt'",
+    "a folder for a while": "os.path.join(tempfile.TemporaryDirectory().name, 'best.pt')",
+    "a folder that is left": "Path(tempfile.mkdtemp()) / 'best.pt'",
+    "a file for a while": "tempfile.NamedTemporaryFile(suffix='.pt').name",
+}
+TOO_LONG = f"rows = '{1_000_000 * '0'}'\n"
+# Several files of one student; all answers pass, and nothing is flagged.
+FILES = {
+    "a local name in another lesson": {"15.ipynb": ["def blocked(T):\n    causal_mask = torch.ones(T, T).tril()\n"
+                                                    "    return causal_mask"]},
+    "a method in another lesson": {"15.ipynb": ["class Tools:\n    def causal_mask(self, T):\n        return T"]},
+    "a function in a function": {"15.ipynb": ["def blocked(T):\n    def causal_mask(T):\n        return T"]},
+    "a tensor of that name": {"15.ipynb": ["causal_mask = torch.ones(3, 3).tril().bool()"]},
+    "a lesson's cell with another number": {"15.ipynb": ["causal_mask = mine('causal_mask')\nT = 9"]},
+    "a comment": {"15.ipynb": [MASK + "  # as in lesson 6"]},
+    "a docstring": {"15.ipynb": [MASK.replace("\n", "\n    'Who may look at whom.'\n", 1)]},
+    "another first try": {"15.ipynb": ["def causal_mask(T):\n    return torch.ones(T, T).tril()", MASK]},
+    "a stub in a copy": {"hw-Copy1.ipynb": ["def causal_mask(T):\n    '''Who may.'''\n    raise NotImplementedError"]},
+    "five notebooks": {f"{n}.ipynb": ["def causal_mask(T):\n    raise NotImplementedError"] for n in range(90, 95)},
+}
 # Not right: the verdict, and what the reason has to say of the cause.
 CAUSES = {
     "a library in the answer": (["import einops_of_my_own as e",
@@ -124,6 +165,7 @@ CAUSES = {
                                 "error", "could not import what is not installed here: einops_of_my_own"),
     "a library before the answer": (["from einops_of_my_own.torch import einsum as reweight"], "error",
                                     "needs einops_of_my_own, which is not installed here"),
+    "a cell without an end": ([TOO_LONG + REWEIGHT], "missing", "which defines it, was not read: it is 1,000,"),
     "syntax of no Python yet": (["def reweight(x):\n    return x |> mix"], "error", "cannot be read by Python 3."),
 }
 
@@ -138,13 +180,20 @@ def hand_in(folder):
         (folder / f"{name}.ipynb").write_text(notebook("import torch", *cells))
     for name, cells in CELLS.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
+    for name, path in PATHS.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, SAVES.format(path=path)))
+    for name, files in FILES.items():
+        for path, of in {"hw.ipynb": [MASK, REWEIGHT, SHIFT], **files}.items():
+            file = folder / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(of if isinstance(of, str) else notebook(IMPORTS + FROM_THE_COURSE, *of))
 
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     folder, report = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("report")
     hand_in(folder)
-    exercises = ",".join({*NAMES, *(exercise for exercise, _ in OTHERS.values())})
+    exercises = ",".join({*NAMES, "keep_the_best", *(exercise for exercise, _ in OTHERS.values())})
     command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
                confine.probe(), "--exercises", exercises, "--cell-seconds", "2", "--call-seconds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
@@ -171,6 +220,19 @@ def test_a_class_that_was_to_refuse_and_does_not_is_wrong_and_no_crash(rows):
     """What is made, and was not to be, comes back without arguments: a student was told of forgery."""
     row = rows["any sizes", "MultiHeadAttention"]
     assert row["verdict"] == "fail" and row["mistake"], row["reason"]
+
+
+@pytest.mark.parametrize("student", PATHS)
+def test_weights_may_be_kept_in_a_file(rows, student):
+    """Right work that is an error, for a disk that nobody may write to where it is graded."""
+    row = rows[student, "keep_the_best"]
+    assert (row["verdict"], row["reason"]) == ("pass", "")
+
+
+@pytest.mark.parametrize("student", FILES)
+def test_right_answers_among_several_files_pass_and_are_not_flagged(rows, student):
+    """A teacher sends for a student who has used a name again, or who keeps helpers in a file of their own."""
+    assert {tuple(rows[student, e][k] for k in ("verdict", "reason", "flags")) for e in NAMES} == {("pass", "", "")}
 
 
 @pytest.mark.parametrize("student", CAUSES)

@@ -1,12 +1,15 @@
 """Files in memory, while a student's code runs: they do what python's own do, and leave nothing on disk."""
 
+import builtins
 import errno
 import io
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+import torch
 
 from course_lib.staff.grade import memory_files
 
@@ -29,8 +32,11 @@ def read_only(monkeypatch):
     monkeypatch.setattr(memory_files, "_mkdir", lambda path, mode=0o777, dir_fd=None: refused(path))
     monkeypatch.setattr(memory_files, "_files", {})
     monkeypatch.setattr(memory_files, "_folders", set())
-    for module, name in (("builtins", "open"), ("io", "open"), ("os", "mkdir")):
-        monkeypatch.setattr(f"{module}.{name}", getattr(__import__(module), name))
+    for module, names in ((builtins, ["open"]), (io, ["open"]), (os, ["mkdir", "stat", "remove", "unlink"]),
+                          (tempfile, ["NamedTemporaryFile", "TemporaryFile"]),
+                          (torch, ["save", "load"]), (torch.serialization, ["save", "load"])):
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name))
     memory_files.install()
 
 
@@ -54,6 +60,21 @@ def a_students_files():
         file.write(b"abc")
         file.seek(1)
         seen.append(file.read())
+    seen += [os.path.exists("log.txt"), os.path.isdir("runs/1"), Path("left").is_file(), os.path.getsize("left")]
+    os.remove("left")
+    seen += [os.path.exists("left"), Path("never written").exists()]
+    weights = {"w": torch.arange(3), "name": "ü"}
+    for path in ("best.pt", Path("runs/1/best.pt"), os.path.abspath("third.pt")):
+        torch.save(weights, path)
+        seen += [str(torch.load(path)), str(torch.load(path, mmap=True)), str(torch.load(open(path, "rb")))]
+    torch.save(weights, "best.pt", _use_new_zipfile_serialization=False)
+    seen.append(str(torch.load("best.pt", weights_only=True)))
+    with tempfile.NamedTemporaryFile("w+", suffix=".txt") as file, tempfile.TemporaryFile() as other:
+        file.write("some")
+        other.write(b"more")
+        file.flush()
+        other.seek(0)
+        seen += [open(file.name).read(), other.read()]
     for mode, name in (("x", "log.txt"), ("r", "never written"), ("w", "no folder/file"), ("z", "log.txt")):
         try:
             open(name, mode)
@@ -94,3 +115,13 @@ def test_a_file_has_an_end(tmp_path, monkeypatch, read_only):
             file.write(bytes(1 << 20))
     file.close()
     assert len(open("large", "rb").read()) == memory_files.LIMIT
+
+
+def test_weights_that_are_too_large_are_refused(tmp_path, monkeypatch, read_only):
+    """Memory filled by a file that torch writes past python."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(memory_files, "LIMIT", 1 << 20)
+    with pytest.raises((OSError, RuntimeError)):
+        torch.save(torch.zeros(1 << 20), "large.pt")
+    torch.save(torch.ones(2), "small.pt")
+    assert torch.load("small.pt").sum() == 2 and list(tmp_path.iterdir()) == []

@@ -15,6 +15,7 @@ from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
 from course_lib.staff.grade.lane import LaneError, Lost, sources_with_what_they_need
 from course_lib.staff.grade.own_code import (
+    answer_of,
     code_of,
     early_imports,
     imported_exercises,
@@ -32,6 +33,7 @@ NO_MODULE = re.compile(r"No module named '([^']+)'")
 PLACE = re.compile(r" \(<[^>]*>, line \d+\)$")  # where it says so, Python says it in its own words
 STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 KNOWN = 10_000  # verdicts that are kept for other students who say the same
+MOST_PLACES = 50  # notebooks whose answers to one exercise are judged, until one is right
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 # Which functions of torch's give an exercise away when they run, whatever name they were found by.
 ABOVE = r"multi_?head_attention|transformer_encoder_layer"
@@ -77,9 +79,9 @@ class Marker:
         run = list(pieces(submission))
         own = [p for p in run if p.is_own]
         found = {m.exercise: m for m in _Student(self, run, own).marks()} if own else {}
-        for name in left_blank(submission) & set(self.exercises) - set(found):
-            found[name] = Mark(name, EXERCISES[name].lesson, "missing", isolation=self.stamp,
-                               reason="Its cell is as it was handed out.")
+        for name, why in left_blank(submission).items():
+            if name in self.exercises and name not in found:
+                found[name] = Mark(name, EXERCISES[name].lesson, "missing", isolation=self.stamp, reason=why)
         return [found[name] for name in self.exercises if name in found]
 
 
@@ -192,8 +194,7 @@ class _Student:
                 return self.not_found(blank)
             if not blank.code and any(STAR_OF_TORCH.search(p.source) for p in self.own):
                 return replace(blank, reason="No cell defines it: the name came from torch by a star import.")
-            found = [self.judged(blank, where, kind, used) for where, kind in places[-3:]]
-            best = next((m for m in found if m.verdict == "pass"), found[-1])
+            best = self.first_right(blank, places[-MOST_PLACES:][::-1], used)
         except Lost as lost:
             self.end()
             best = replace(blank, verdict=lost.verdict, reason=f"When it was called, {lost}.",
@@ -211,15 +212,25 @@ class _Student:
             words += self.hidden_or_several(name)
         return replace(best, seconds=round(time.monotonic() - began, 3), flags=", ".join(ranked(words)))
 
+    def first_right(self, blank, places, used):
+        """The Mark of the first place that has a right answer; where there is none, of the first one."""
+        first = None
+        for where, kind in places:
+            mark = self.judged(blank, where, kind, used)
+            first = first or mark
+            if mark.verdict == "pass" or time.monotonic() > self.deadline:
+                return mark if mark.verdict == "pass" else first
+        return first
+
     def hidden_or_several(self, name):
         """What a person should know of a pass: that no cell shows the answer, or that there is more than one."""
-        shown, modules = {}, {p.module for p in self.own if p.module and name in p.defines}
-        for piece in self.own:
-            if name in piece.defines and not is_imported(name, piece, modules):
-                shown.setdefault(piece.notebook, []).append("".join(piece.source.split()))
+        modules = {p.module for p in self.own if p.module and name in p.defines}
+        shown = [p for p in self.own if name in p.defines and not is_imported(name, p, modules)]
         if not shown:
             return ["no cell defines it in plain sight"]
-        return [f"different answers in {len(shown)} notebooks"] if len(set(map("".join, shown.values()))) > 1 else []
+        callable_in = {where for where, kind in self.found.get(name, ()) if kind in ("class", "function")}
+        answers = {p.notebook: answer for p in shown if p.notebook in callable_in and (answer := answer_of(name, p))}
+        return [f"different answers in {len(answers)} notebooks"] if len(set(answers.values())) > 1 else []
 
     def places(self, name, given):
         """Where an exercise is defined, as (notebook, kind), its own lesson's notebook last; a child runs for it."""

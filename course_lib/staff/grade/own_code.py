@@ -126,14 +126,68 @@ def is_imported(name, piece, modules):
 
 
 def left_blank(submission):
-    """The exercises whose cell is there as it was handed out."""
-    return {name for notebook in submission.notebooks for cell in notebook.cells if cell.strip()
-            and len(cell) <= LONGEST and _essence(cell) in lesson_cells() for name in defined(cell)}
+    """The exercises whose cell is there as it was handed out, or is not read, and why: {name: sentence}."""
+    blank = {}
+    for notebook in submission.notebooks:
+        for number, cell in enumerate(notebook.cells, 1):
+            if len(cell) > LONGEST:
+                blank |= dict.fromkeys(_made_at_a_glance(cell), f"Code cell {number} of {notebook.path}, which "
+                                       f"defines it, was not read: it is {len(cell):,} letters long, and "
+                                       f"{LONGEST:,} is the most.")
+            elif cell.strip() and _essence(cell) in lesson_cells():
+                blank = dict.fromkeys(defined(cell), "Its cell is as it was handed out.") | blank
+    return blank
+
+
+def answer_of(name, piece):
+    """The last answer that a cell's own statements give to a name: its syntax tree as a text, without comments and
+    docstrings. A stub is none, nor is what comes from the course or by an import; None where there is none.
+    """
+    try:
+        tree = ast.parse(piece.source)
+        for node in ast.walk(tree):
+            if isinstance(node, DEFINITION) and ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+        given = [value for node in _statements(tree) for value in _given(name, node)]
+        return ast.dump(given[-1]) if given else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "".join(piece.source.split())
+
+
+def _statements(tree):
+    """The statements of a cell and of its `if`, `try`, `with` and loops, and not those of its functions and classes."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.stmt | ast.ExceptHandler):
+            yield node
+            if not isinstance(node, DEFINITION):
+                yield from _statements(node)
+
+
+def _given(name, node):
+    """What of its own a statement gives to a name."""
+    if isinstance(node, DEFINITION) and node.name == name and not _is_unanswered(node):
+        return [node]
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or not node.value:
+        return []
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [value for target in targets for one, value in _pairs(target, node.value)
+            if getattr(one, "id", "") == name and not _is_plain(value)]
+
+
+def _is_unanswered(node):
+    """Is it a stub: a function that raises NotImplementedError at once, or a class with such a one?"""
+    firsts = [n.body[:1] for n in ast.walk(node) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return any(isinstance(f, ast.Raise) and "NotImplementedError" in ast.unparse(f) for [f] in filter(None, firsts))
 
 
 def code_of(name, own):
     """The source of the student's cells that define an exercise."""
     return "\n\n".join(p.source for p in own if name in p.defines)
+
+
+def _made_at_a_glance(cell):
+    """The exercises that a cell defines by its look."""
+    return set(re.findall(r"^[ \t]*(?:def|class)[ \t]+(\w+)", cell, re.MULTILINE)) & set(EXERCISES)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -142,7 +196,7 @@ def defined(cell):
     try:
         tree = ast.parse(_python(cell))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(re.findall(r"^[ \t]*(?:def|class)[ \t]+(\w+)", cell, re.MULTILINE)) & set(EXERCISES)
+        return _made_at_a_glance(cell)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     made = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     made |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
