@@ -118,6 +118,8 @@ OTHERS = {
     "a result in its cell": ("causal_mask", [
         MASK + "\nfrom course_lib import check\ncheck(causal_mask)\ncausal_mask = causal_mask(4)"]),
 }
+SOFT = "import torch\ndef soft(s):\n    return torch.softmax(s, -1)"
+MIXES = "def reweight(x):\n    return soft(x @ x.T) @ x"
 SAVES = """import tempfile
 from pathlib import Path
 def keep_the_best(model, train_epoch, accuracy, validation, test, epochs):
@@ -156,6 +158,26 @@ FILES = {
     "a docstring": {"15.ipynb": [MASK.replace("\n", "\n    'Who may look at whom.'\n", 1)]},
     "another first try": {"15.ipynb": ["def causal_mask(T):\n    return torch.ones(T, T).tril()", MASK]},
     "a stub in a copy": {"hw-Copy1.ipynb": ["def causal_mask(T):\n    '''Who may.'''\n    raise NotImplementedError"]},
+    "runs a script": {"hw.ipynb": ["%run helpers.py", MASK, MIXES, SHIFT], "helpers.py": SOFT},
+    "runs a script with its names": {"hw.ipynb": ["%run -i helpers", MASK, MIXES, SHIFT], "helpers.py": SOFT},
+    "runs a script in a folder": {"hw.ipynb": ["%run './lib/my-helpers.py' 3", MASK, MIXES, SHIFT],
+                                  "lib/my-helpers.py": SOFT},
+    "runs a notebook": {"hw.ipynb": ["%run 'z 02 (1).ipynb'", MASK, MIXES, SHIFT], "z 02 (1).ipynb": [SOFT]},
+    "runs what it writes": {"hw.ipynb": ["%%writefile sol.py\n" + SOFT, "%run sol.py", MASK, MIXES, SHIFT]},
+    "writes into a folder": {"hw.ipynb": ["%%writefile utils/attn.py\n" + SOFT, "from utils.attn import soft", MASK,
+                                          MIXES, SHIFT]},
+    "a package": {"hw.ipynb": ["from utils.attn import soft", MASK, MIXES, SHIFT], "utils/attn.py": SOFT,
+                  "utils/__init__.py": ""},
+    "a package without an __init__": {"hw.ipynb": ["import utils.attn", MASK, MIXES.replace("soft", "utils.attn.soft"),
+                                                   SHIFT], "utils/attn.py": SOFT},
+    "a module of a package": {"hw.ipynb": ["from lib.utils import attn", MASK, MIXES.replace("soft", "attn.soft"),
+                                           SHIFT], "lib/utils/attn.py": SOFT},
+    "relative imports": {"hw.ipynb": ["from pkg import soft", MASK, MIXES, SHIFT], "pkg/attn.py":
+                         "from .zz_base import soft as s\nfrom . import zz_base\ndef soft(x):\n    return s(x)\n",
+                         "pkg/__init__.py": "from .attn import soft\n", "pkg/zz_base.py": SOFT},
+    "a folder with a name of Python's": {"hw.ipynb": ["import email.message\nemail.message.Message()", MASK,
+                                                      REWEIGHT, SHIFT],
+                                         "email/helpers.py": SOFT},
     "five notebooks": {f"{n}.ipynb": ["def causal_mask(T):\n    raise NotImplementedError"] for n in range(90, 95)},
 }
 # Not right: the verdict, and what the reason has to say of the cause.

@@ -224,7 +224,7 @@ class _Student:
 
     def hidden_or_several(self, name):
         """What a person should know of a pass: that no cell shows the answer, or that there is more than one."""
-        modules = {p.module for p in self.own if p.module and name in p.defines}
+        modules = {p.module_name for p in self.own if p.module and name in p.defines}
         shown = [p for p in self.own if name in p.defines and not is_imported(name, p, modules)]
         if not shown:
             return ["no cell defines it in plain sight"]

@@ -5,6 +5,7 @@ import functools
 import json
 import re
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path, PurePosixPath
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -20,7 +21,8 @@ PATIENCE = 200_000  # letters of a cell times its lines with signs: beyond, IPyt
 SIGNS = re.compile(r"^[ \t]*[%!?]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
 RUN_IN_PLACE = re.compile(r"\A(?:\s*%%(?:time|capture|prun)\b[^\n]*\n)+")  # what such a cell defines is there after it
 WRITES = re.compile(
-    r"\A\s*%%(?:write)?file[ \t]+(?:(?:-a|--append)[ \t]+)?['\"]?(?:[^\s'\"]*/)?(\w+)\.py['\"]?[ \t]*\n")
+    r"\A\s*%%(?:write)?file[ \t]+(?:(?:-a|--append)[ \t]+)?['\"]?((?:[^\s'\"]*/)?\w+\.py)['\"]?[ \t]*\n")
+RUNS = re.compile(r"^%run[ \t]+(?:-\w+[ \t]+)*(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))(?:[ \t].*)?$", re.MULTILINE)
 ANY = "*"
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 BINDS_ANYTHING = re.compile(r"import\s*\*|\b(?:exec|eval|globals|locals|vars|setattr)\(|\b__main__\b")
@@ -39,11 +41,15 @@ class Piece:
     source: str
     is_own: bool
     defines: frozenset  # exercises
-    module: str = ""  # the name by which other cells may import what this one's script defines
+    module: str = ""  # where other cells may import what this one's script defines: its path with dots
 
     @property
     def name(self):
         return f"<code cell {self.number} of notebook {self.notebook + 1}>"
+
+    @property
+    def module_name(self):
+        return _parts(self.module)[-1]
 
 
 def pieces(submission):
@@ -53,37 +59,88 @@ def pieces(submission):
     of a notebook or of the course's folders that is as it was handed out. A cell that writes a module is run as that
     module.
     """
-    modules = {}  # written by a cell: (notebook, name) -> a number as a notebook has one
-    for which, notebook in _imported_first(submission.notebooks):
-        module = _module(notebook)
-        if all(_essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip()):
-            continue
-        if _came_along(notebook):
-            continue
+    run = {_stem(path) for notebook in submission.notebooks for path in _run_by(notebook)}
+    notebooks = [(which, n, _module(n, run)) for which, n in enumerate(submission.notebooks) if not _is_handed_out(n)]
+    known = {module for *_, module in notebooks if module}
+    written = {}  # by a cell: (notebook, module) -> a number as a notebook has one
+    for which, notebook, module in _imported_first(notebooks, run):
         for number, cell in enumerate(notebook.cells, 1):
             if len(cell) > LONGEST or not cell.strip():
                 continue
             if _essence(cell) in lesson_cells():
                 if source := _definitions(cell):
                     yield Piece(which, number, source, False, frozenset(), module)
-            elif written := WRITES.match(cell):
-                cell, name = "\n" * written[0].count("\n") + cell[written.end():], written[1]
-                home = modules.setdefault((which, name), len(submission.notebooks) + len(modules))
+            elif writes := WRITES.match(cell):
+                cell = "\n" * writes[0].count("\n") + cell[writes.end():]
+                name = _dotted(PurePosixPath(notebook.path).parent / writes[1])
+                home = written.setdefault((which, name), len(submission.notebooks) + len(written))
+                known.add(name)
                 yield Piece(home, number, cell, True, frozenset(defined(cell)), name)
             else:
-                yield Piece(which, number, _python(cell), True, frozenset(defined(cell)), module)
+                source = _python(RUNS.sub(lambda found: _as_import(found, notebook, known), cell))  # noqa: B023
+                yield Piece(which, number, source, True, frozenset(defined(cell)), module)
 
 
-def _imported_first(notebooks):
-    """Pairs (index, notebook) in order, but first the scripts that another one imports."""
-    imports = set().union(*(_imports(_python(cell)) for n in notebooks for cell in n.cells if len(cell) <= LONGEST))
-    return sorted(enumerate(notebooks), key=lambda pair: _module(pair[1]) not in imports)
+def _is_handed_out(notebook):
+    """Is it a lesson or a file of the course in which nobody has written anything?"""
+    return _came_along(notebook) or all(
+        _essence(cell) in lesson_cells() for cell in notebook.cells if len(cell) <= LONGEST and cell.strip())
 
 
-def _module(notebook):
-    """The name that a script is imported by, "" for a notebook."""
+def _imported_first(notebooks, run):
+    """Triples (index, notebook, module) in order, but first what another one imports or runs; packages after theirs."""
+    imports = set().union(*(_imports(_python(c)) for _, n, _ in notebooks for c in n.cells if len(c) <= LONGEST))
+    words = {part for name in imports for part in name.split(".")} | run
+
+    def key(triple):
+        module = triple[2]
+        return not words & set(_parts(module)[-2:]), module.endswith("__init__")
+
+    return sorted(notebooks, key=key)
+
+
+def _run_by(notebook):
+    """The paths of what the cells of a notebook run with %run."""
+    return [next(filter(None, found)) for cell in notebook.cells if len(cell) <= LONGEST
+            for found in RUNS.findall(cell)]
+
+
+def _as_import(found, notebook, known):
+    """A line with %run as an import of all that is defined there, if it was handed in or written by a cell."""
+    path = next(filter(None, found.groups()))
+    there = [module for module in sorted(known) if _parts(module)[-1] == _stem(path)]
+    beside = _dotted(PurePosixPath(notebook.path).parent / path)
+    best = max(there, key=lambda module: module == beside, default=None)
+    return f"from {best} import *" if best else found[0]
+
+
+def _module(notebook, run):
+    """The dotted path that a script is imported by, or a notebook that another one runs; "" for other notebooks."""
     path = PurePosixPath(notebook.path)
-    return path.stem if path.suffix == ".py" else ""
+    if _stem(path) in run:
+        return _dotted(path)
+    return _dotted(path, path.stem.replace(".", "_")) if path.suffix == ".py" else ""
+
+
+def _dotted(path, stem=""):
+    """A path as Python's imports have it: `ada/week 7/mix.py` as `ada.week_7.mix`."""
+    folders = [_identifier(part) for part in PurePosixPath(path).parent.parts if part.strip("./")]
+    return ".".join([*folders, stem or _stem(path)])
+
+
+def _stem(path):
+    """The name of a script or notebook as a module's, with its ending or without."""
+    return _identifier(re.sub(r"\.(py|ipynb)$", "", PurePosixPath(path).name))
+
+
+def _identifier(name):
+    name = re.sub(r"\W", "_", name)
+    return name if name.isidentifier() and not iskeyword(name) else f"_{name}"
+
+
+def _parts(module):
+    """The names in a dotted path; a package's __init__ has the package's own."""
+    return module.removesuffix(".__init__").split(".")
 
 
 def _came_along(notebook):
@@ -296,7 +353,7 @@ def _binding(pieces):
     """The pieces that bind each name, {name: [piece]}."""
     found = {}
     for piece in pieces:
-        for name in {*_names_in(piece.source)[0], *piece.defines, piece.module}:
+        for name in {*_names_in(piece.source)[0], *piece.defines, *_parts(piece.module)}:
             found.setdefault(name, []).append(piece)
     return found
 

@@ -16,6 +16,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import importlib.util
 import inspect
 import io
 import json
@@ -186,6 +187,7 @@ class Child:
         checks.modules.update(self.names)
         self.stubs = {}
         self.namespaces, self.modules = {}, {}
+        self.places = {}  # scripts and their folders, by the parts of their path: the modules that are imported
         self.unmade = []  # what wanted a name or a module that was not there yet
 
     def serve(self):
@@ -215,10 +217,8 @@ class Child:
     def run(self, notebook, name, source, seconds, module):
         """Run one cell; what it raises is no more than a word."""
         if notebook not in self.namespaces:
-            self.modules[notebook] = _module()
+            self.modules[notebook] = self.importable(module) if module else _module()
             self.namespaces[notebook] = vars(self.modules[notebook])
-            if module:
-                sys.modules.setdefault(module, self.modules[notebook])
         space, error = self.namespaces[notebook], None
         sys.modules["__main__"] = self.modules[notebook]
         try:
@@ -237,6 +237,33 @@ class Child:
             error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
         self.note(space)
         return {"error": error}
+
+    def importable(self, path):
+        """The module of a script or of a package's __init__, to be imported by its dotted path or the end of it.
+
+        What Python finds elsewhere keeps its name, as it does beside a folder without an __init__.
+        """
+        parts = tuple(path.removesuffix(".__init__").split("."))
+        for end in range(1, len(parts) + 1):
+            if parts[:end] not in self.places:
+                self.places[parts[:end]] = module = _module()
+                setattr(self.places.get(parts[:end - 1], module), parts[end - 1], module)
+        module = self.places[parts]
+        module.__package__ = path.rpartition(".")[0]
+        for first, top in enumerate(parts):  # who is in the folder `lib` imports lib/mix.py as mix, others as lib.mix
+            names = {".".join(parts[first:end]): self.places[parts[:end]] for end in range(first + 1, len(parts) + 1)}
+            if len(names) > 1 and self.is_elsewhere(top):
+                del names[top]
+                names = {} if first else names
+            for name, found in names.items():
+                sys.modules.setdefault(name, found)
+        return module
+
+    def is_elsewhere(self, name):
+        """Is there a module of this name that no student has written?"""
+        if name in sys.modules:
+            return sys.modules[name] not in self.places.values()
+        return importlib.util.find_spec(name) is not None
 
     def note(self, space):
         """Remember the answers of a notebook as they are now."""
