@@ -5,6 +5,7 @@ What asks for a device runs on the CPU, too, so that the test itself is tested o
 
 import copy
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,6 +23,9 @@ from course_lib.staff.bench.measure import operations
 from course_lib.training import fit
 from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
 from course_lib.vision import ViT
+from tests import prepared_python
+
+ROOT = Path(__file__).parents[1]
 
 needs_cuda = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 on_cuda = pytest.mark.parametrize("device", [pytest.param("cuda", marks=needs_cuda)])
@@ -178,9 +182,18 @@ def test_a_loop_that_waits_is_noticed(device):
 @everywhere
 @pytest.mark.parametrize("name", MODELS)
 def test_a_compiled_model_is_the_same(name, device):
-    """Python inside a model that torch.compile cannot follow, or follows to something else."""
+    """Python inside a model that torch.compile cannot follow, or follows to something else.
+
+    In a process of its own, for torch.compile depends on all that other tests have imported and called before.
+    """
+    call = f"from tests.test_gpu import compare_with_compiled; compare_with_compiled({name!r}, {device!r})"
+    done = prepared_python.run(ROOT, "-c", call)
+    assert done.returncode == 0, done.stderr
+
+
+def compare_with_compiled(name, device):
+    """Raise where a compiled model does not compute what it computes uncompiled."""
     model, arguments = made(name, device)
-    torch._dynamo.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a cache is followed to the function behind it
         compiled = torch.compile(copy.deepcopy(model), fullgraph=True,
