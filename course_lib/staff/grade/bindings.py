@@ -199,15 +199,19 @@ def local_names(scope):
     return names - free
 
 
+def defaults(arguments):
+    """Pairs (argument, default) of those arguments of a function that have one."""
+    named = [*arguments.posonlyargs, *arguments.args]
+    return [*zip(named[len(named) - len(arguments.defaults):], arguments.defaults, strict=True),
+            *((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d)]
+
+
 def default_texts(scope):
     """The arguments of a function that are a text unless a caller says otherwise, and that it never binds anew."""
     if not isinstance(scope, FUNCTION):
         return {}
-    a = scope.args
-    named = [*a.posonlyargs, *a.args]
-    defaults = [*zip(named[len(named) - len(a.defaults):], a.defaults, strict=True),
-                *((k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d)]
-    texts = {argument.arg: text for argument, default in defaults if (text := constant(default)) is not None}
+    texts = {argument.arg: text for argument, default in defaults(scope.args)
+             if (text := constant(default)) is not None}
     again = {node.id for node in ast.walk(scope) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)} \
         if texts else set()
     return {name: text for name, text in texts.items() if name not in again}

@@ -19,6 +19,7 @@ from course_lib.staff.grade.bindings import (
     assigned,
     constant,
     default_texts,
+    defaults,
     imported,
     local_names,
     parsed,
@@ -262,12 +263,8 @@ class _Resolver(ast.NodeVisitor):
         outside = [*getattr(node, "decorator_list", []), *getattr(node, "bases", []), *getattr(node, "keywords", [])]
         scope = {name: set() for name in local_names(node)}
         if isinstance(node, FUNCTION):
-            arguments = node.args
-            named = [*arguments.posonlyargs, *arguments.args]
-            defaults = [*zip(named[len(named) - len(arguments.defaults):], arguments.defaults, strict=True),
-                        *((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d)]
-            outside += [default for _, default in defaults]
-            scope |= {argument.arg: self.paths(default) for argument, default in defaults}
+            outside += [default for _, default in defaults(node.args)]
+            scope |= {argument.arg: self.paths(default) for argument, default in defaults(node.args)}
         for part in outside:
             self.visit(part)
         self.scopes.append(scope)

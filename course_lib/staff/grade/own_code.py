@@ -302,13 +302,18 @@ def imports_of_a_lesson(name):
     return frozenset(other for other in found if EXERCISES[other].lesson != EXERCISES[name].lesson)
 
 
+def _nodes(source):
+    """All nodes of some code; none of what is no valid Python."""
+    try:
+        return list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
 @functools.lru_cache(maxsize=4096)
 def _from_the_course(source):
     """The exercises that some code imports from course_lib."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    nodes = _nodes(source)
     return frozenset(alias.name for n in nodes if isinstance(n, ast.ImportFrom) and n.module
                      and n.module.split(".")[0] == "course_lib" for alias in n.names if alias.name in EXERCISES)
 
@@ -420,10 +425,7 @@ def _lesson_imports():
 @functools.lru_cache(maxsize=4096)
 def _imports(source):
     """The modules that some code imports; of `from a import b` both a and a.b, of which one may not exist."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    nodes = _nodes(source)
     plain = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
     return frozenset(plain.union(*({n.module, *(f"{n.module}.{alias.name}" for alias in n.names)} for n in nodes
                                    if isinstance(n, ast.ImportFrom) and n.module and not n.level)))
