@@ -14,6 +14,7 @@ On Windows, type py instead of python3.
 """
 
 # Only the standard library, and no syntax newer than Python 3.6: an old Python must get as far as our sentence.
+import glob
 import hashlib
 import json
 import os
@@ -255,6 +256,15 @@ def install_packages(lock, extras):
         if "Installing collected packages" not in said:
             lock.truncate(0)  # pip had not touched anything yet: what is in .venv is whole
         raise Stop(explain_pip(said))
+    drop_test_programs()
+
+
+def drop_test_programs():
+    """Delete PyTorch's own tests, compiled programs of 120 MB that its builds for Linux bring along."""
+    for package in glob.glob(os.path.join(VENV, "lib", "python3.*", "site-packages", "torch")):
+        for program in glob.glob(os.path.join(package, "test", "*")) + glob.glob(os.path.join(package, "bin", "test_*")):
+            if os.path.isfile(program):
+                os.remove(program)
 
 
 def is_linux_without_gpu():

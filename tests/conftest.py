@@ -34,6 +34,11 @@ LONG = """
 """.split()
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One worker more than there are cores, for they often wait for other processes; at most five."""
+    return min(os.cpu_count() or 1, 4) + 1
+
+
 def pytest_collection_modifyitems(items):
     """Put the tests of long files first; within a file, and among the others, they stay as they are."""
     items.sort(key=lambda item: LONG.index(name) if (name := item.nodeid.partition("::")[0]) in LONG else len(LONG))

@@ -254,6 +254,17 @@ def test_the_first_call_installs_and_the_next_ones_start_at_once(course, monkeyp
     assert course.pip_calls() == 1 and len(course.handed) == 2
 
 
+@POSIX
+def test_pytorch_s_own_compiled_tests_do_not_stay(course):
+    """An eighth of what a learner's disk held were programs that test PyTorch's C++."""
+    torch = course.folder / ".venv/lib/python3.11/site-packages/torch"
+    files = ["test/basic", "bin/test_api", "bin/torch_shm_manager", "testing/test_it.py", "lib/libtorch.so"]
+    course.pip_does(f"for name in {files!r}:\n    (path := pathlib.Path({str(torch)!r}, name))"
+                    ".parent.mkdir(parents=True, exist_ok=True)\n    path.touch()")
+    assert course.call() == 0
+    assert [name for name in files if (torch / name).exists()] == files[2:]
+
+
 def test_a_changed_requirement_is_installed_into_what_is_there(course):
     """After a pull with a new package the lessons ended in ModuleNotFoundError."""
     course.call()
@@ -566,7 +577,7 @@ def test_start_py_can_be_read_by_python_3_6():
     """A newer syntax, or an import that old or other systems lack, comes before any sentence of ours."""
     tree = ast.parse((ROOT / "start.py").read_text(), feature_version=(3, 6))
     imported = {name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names}
-    assert imported == {"hashlib", "json", "os", "re", "shutil", "subprocess", "sys", "time"}
+    assert imported == {"glob", "hashlib", "json", "os", "re", "shutil", "subprocess", "sys", "time"}
     assert not any(isinstance(node, ast.ImportFrom) for node in tree.body)
 
 
