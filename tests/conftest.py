@@ -34,6 +34,7 @@ LONG = """
 """.split()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """One worker more than there are cores, for they often wait for other processes; at most five."""
     return min(os.cpu_count() or 1, 4) + 1

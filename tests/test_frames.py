@@ -1,5 +1,6 @@
 """Frames between the judge and a student's process: what is sent arrives, and nothing else does any harm."""
 
+import math
 import random
 import resource
 import socket
@@ -9,7 +10,8 @@ import time
 import pytest
 import torch
 
-from course_lib.staff.grade import frames
+from course_lib.checks.engine.asking import Call, ask
+from course_lib.staff.grade import frames, lane
 from course_lib.staff.grade.frames import Channel, Ended, FrameError, packed, unpacked
 
 VALUES = {"nothing": None, "yes": True, "n": -3, "x": 0.25, "far": float("inf"), "text": "höchst · 'wert'",
@@ -128,3 +130,30 @@ def test_mutated_frames_fail_cleanly_and_take_no_memory():
             refused += 1
     assert refused > 10_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "kilobytes"
+
+
+def asked(said):
+    """What a judge hears where a child says this in answer to one call of `abs`, and then that it is done."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(said + packed("done", {}))
+        return lane.Child(None, ours, 0).ask(0, "abs", [Call((torch.ones(2),))], 1, math.inf, set())
+
+
+def test_a_reply_that_was_heard_before_is_read_as_the_first_one_was():
+    """The second student who says the same gets the verdict of another question."""
+    reply = ask(torch.abs, Call((torch.ones(2),)))
+    fields = vars(reply) | {"args_after": [None], "used": ["abs", 7], "modes": []}
+    heard = [asked(packed("reply", fields))[0] for _ in range(2)]
+    assert all(same(r.outputs, reply.outputs) and r.form == "tensor" for r in heard)
+    other = asked(packed("reply", fields | {"outputs": (torch.zeros(2),)}))[0]
+    assert same(other.outputs, (torch.zeros(2),))
+
+
+@pytest.mark.parametrize("header", [b'{"say": "reply", "say": "done", "fields": {}, "tensors": []}',
+                                    b'{"say":"reply", "fields": {}, "tensors": []}',
+                                    b'{"say": "reply", "fields": [], "tensors": []}'])
+def test_what_begins_like_a_reply_and_is_none_costs_this_answer_only(header):
+    """A frame that says two things ends the judge, or is taken for the word that all is done."""
+    with pytest.raises(lane.Lost, match="wrote into the channel"):
+        asked(frames.LENGTHS.pack(frames.MARK, len(header), 0) + header)

@@ -245,6 +245,8 @@ class _Resolver(ast.NodeVisitor):
                 if base == "sys.modules" or base.endswith(".__dict__")}
 
     def visit(self, node):
+        if not node._fields:  # a third of all nodes: `pass`, operators, and whether a name is read or written
+            return
         if isinstance(node, SCOPE):
             self.enter(node)
             return
@@ -254,7 +256,7 @@ class _Resolver(ast.NodeVisitor):
             self.inner.add(node.value)
         self.see(node)
         self.generic_visit(node)
-        if self.scopes:
+        if self.scopes and isinstance(node, ast.stmt | ast.NamedExpr):
             self.remember(node)
 
     def enter(self, node):

@@ -35,7 +35,6 @@ class Channel:
 
     def __init__(self, sock):
         self.sock, self._out, self._in = sock, [], bytearray()
-        self.frame = b""  # the last one that came: the length of its header, and the bytes of both
 
     def send(self, say, **fields):
         """Send a frame: what it says, and fields of None, bool, int, float, str, tensors, lists, tuples and dicts.
@@ -61,12 +60,14 @@ class Channel:
         deadline: on time.monotonic's clock; None waits for ever
         raises:   FrameError for what is no frame, Ended where the other side is gone, TimeoutError after the deadline
         """
+        return unpacked(*self.read(deadline))
+
+    def read(self, deadline=None):
+        """The header and the body of one frame, as bytes; raises the same."""
         mark, header_length, body_length = LENGTHS.unpack(self._exactly(LENGTHS.size, deadline))
         if mark != MARK or header_length > HEADER_LIMIT or body_length > BODY_LIMIT:
             raise FrameError("the lengths of a frame are out of bounds")
-        header, body = self._exactly(header_length, deadline), self._exactly(body_length, deadline)
-        self.frame = b"%d %b%b" % (header_length, header, body)
-        return unpacked(header, body)
+        return self._exactly(header_length, deadline), self._exactly(body_length, deadline)
 
     def _exactly(self, n, deadline):
         """The next n bytes."""

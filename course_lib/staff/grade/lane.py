@@ -31,6 +31,8 @@ START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
 FUNCTION_CALLS = 10_000  # of the judge's functions, while an answer is asked once
 LENT = 1 << 25  # numbers in the arguments of a judge's functions that are kept until an answer is done
+REPLY = b'{"say": "reply", '  # how a frame with one begins
+REMEMBERED = 1 << 15  # bytes of a reply's tensors, up to which it is remembered for the next one who says it
 PLAIN = Call(())  # of all other Calls, only what is unusual is sent
 FORGED = "it wrote into the channel that its answers go through"
 
@@ -216,14 +218,15 @@ class Child:
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
         replies, said = [], hashlib.sha256()
 
-        def hear(fields):
-            said.update(self.channel.frame)
-            if isinstance(used := fields.pop("used", None), list):
-                watch.update(u for u in used if isinstance(u, str))
-            _set_modes(functions, fields.pop("modes", None))
+        def hear(header, body):
+            said.update(b"%d %b%b" % (len(header), header, body))
             if len(replies) == len(calls):
                 raise frames.FrameError("one reply too many")
-            replies.append(_reply(fields, calls[len(replies)]))
+            heard = _heard if len(body) <= REMEMBERED and not functions else _heard.__wrapped__
+            reply, used, modes = heard(header, body, calls[len(replies)])
+            watch.update(used)
+            _set_modes(functions, modes)
+            replies.append(reply)
 
         frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds)
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
@@ -241,14 +244,15 @@ class Child:
         try:
             self._send(frame, each, deadline)
             while True:
-                said, answer = self.channel.receive(min(time.monotonic() + each, deadline))
+                header, body = self.channel.read(min(time.monotonic() + each, deadline))
+                if hear and header.startswith(REPLY):
+                    hear(header, body)
+                    continue
+                said, answer = frames.unpacked(header, body)
                 if said == "done":
                     return answer
-                if said == "reply" and hear:
-                    hear(answer)
-                else:
-                    reply = _call(functions, lent, answer) if said == "call" else _backward(lent, answer)
-                    self._send(frames.packed("value", reply), each, deadline)
+                reply = _call(functions, lent, answer) if said == "call" else _backward(lent, answer)
+                self._send(frames.packed("value", reply), each, deadline)
         except TimeoutError:
             raise Lost("timeout", "it did not end in time, and was stopped from outside") from None
         except (frames.Ended, BrokenPipeError, ConnectionError):
@@ -366,6 +370,16 @@ def _well_formed():
         raise frames.FrameError(f"what it said has the wrong form ({type(error).__name__})") from None
 
 
+@lru_cache(maxsize=2048)  # many of a class say the same
+def _heard(header, body, call):
+    """A frame as a Reply, the names of torch's own that it used, and the modes that it has left its models in."""
+    say, fields = frames.unpacked(header, body)
+    used, modes = fields.pop("used", None), fields.pop("modes", None)
+    if say != "reply":
+        raise frames.FrameError("it says two things")
+    return _reply(fields, call), {u for u in used if isinstance(u, str)} if isinstance(used, list) else (), modes
+
+
 def _reply(fields, call):
     """A Reply out of what a child says, with every part of it looked at."""
     with _well_formed():
@@ -422,7 +436,7 @@ def _words(text, longest, lines=False):
     if not isinstance(text, str):
         raise TypeError
     text = text[:longest] if lines else " ".join(text[:longest].split())
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def sources_with_what_they_need(names, without):

@@ -229,7 +229,10 @@ class _Student:
         if not shown:
             return ["no cell defines it in plain sight"]
         callable_in = {where for where, kind in self.found.get(name, ()) if kind in ("class", "function")}
-        answers = {p.notebook: answer for p in shown if p.notebook in callable_in and (answer := answer_of(name, p))}
+        several = [p for p in shown if p.notebook in callable_in]
+        if len({p.notebook for p in several}) < 2:
+            return []
+        answers = {p.notebook: answer for p in several if (answer := answer_of(name, p))}
         return [f"different answers in {len(answers)} notebooks"] if len(set(answers.values())) > 1 else []
 
     def places(self, name, given):

@@ -172,6 +172,8 @@ def _course_cells():
 
 def is_imported(name, piece, modules):
     """Does a cell bind a name by an import from one of these modules, and in no other way?"""
+    if not modules:
+        return False
     try:
         nodes = list(ast.walk(ast.parse(piece.source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

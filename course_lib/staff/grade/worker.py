@@ -53,8 +53,9 @@ def main():
     confine = importlib.import_module("confine")
     _import_torch()
     _practise()
+    sys.modules["memory_files"].install()
+    ready, one = confine.prepare(LEVEL, [ROOT]), Child()
     _freeze()
-    ready = confine.prepare(LEVEL, [ROOT])
     controls = {socket.socket(fileno=int(number)): set() for number in CONTROLS}  # and the children of each judge
     for control in controls:
         control.sendall(b"ready\n")
@@ -67,7 +68,7 @@ def main():
                 control.close()
             elif descriptors:
                 _import_early(json.loads(words))
-                child = _fork(ready, controls, descriptors[0])
+                child = _fork(ready, one, controls, descriptors[0])
                 controls[control].add(child)
                 control.sendall(b"%d\n" % child)
             else:
@@ -91,7 +92,8 @@ def _practise():
 
     main = sys.modules["__main__"]
     ours, theirs = socket.socketpair()
-    child, judge, x = Child(theirs), frames.Channel(ours), torch.ones(2, 2)
+    child, judge, x = Child(), frames.Channel(ours), torch.ones(2, 2)
+    child.channel = frames.Channel(theirs)
     child.run(0, "practice", "import torch\ndef practice(x):\n    return torch.softmax(x @ x.T, -1) @ x", 1, "")
     child.find()
     for how in ("gradients", "strided", "on_gpu", "twice") * 20:  # Python has made its code quick by then
@@ -124,7 +126,8 @@ def _freeze():
     sys.modules["large_pages"].collapse()
 
 
-def _fork(ready, controls, descriptor):
+def _fork(ready, one, controls, descriptor):
+    """Fork a child that confines itself and then is the `one` that has been made for all."""
     child = os.fork()
     if child:
         os.close(descriptor)
@@ -138,8 +141,7 @@ def _fork(ready, controls, descriptor):
             os.dup2(null, standard)
         sys.argv[:] = [""]
         ready.apply(int(MEMORY))
-        sys.modules["memory_files"].install()
-        Child(socket.socket(fileno=descriptor)).serve()
+        one.serve(socket.socket(fileno=descriptor))
     finally:
         os._exit(70)
 
@@ -168,16 +170,19 @@ NOWHERE = Nowhere()
 
 
 class Child:
-    """Runs the cells of one student and answers the judge's questions about what they define."""
+    """Runs the cells of one student and answers the judge's questions about what they define.
 
-    def __init__(self, sock):
+    One is made before the fork, with nothing in it, and serves in every child.
+    """
+
+    def __init__(self):
         import frames
         import torch
 
         from course_lib import checks
         from course_lib.checks.engine import asking, time_limit
 
-        self.channel, self.torch, self.ends = frames.Channel(sock), torch, frames.ENDS
+        self.channel, self.torch, self.ends = None, torch, frames.ENDS
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         self.used = set()
@@ -190,8 +195,9 @@ class Child:
         self.places = {}  # scripts and their folders, by the parts of their path: the modules that are imported
         self.unmade = []  # what wanted a name or a module that was not there yet
 
-    def serve(self):
+    def serve(self, sock):
         """Answer until nobody asks any more."""
+        self.channel = sys.modules["frames"].Channel(sock)
         doing = {"give": self.give, "run": self.run, "find": self.find, "ask": self.ask}
         while True:
             say, fields = self.channel.receive()
