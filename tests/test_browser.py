@@ -100,8 +100,13 @@ def _run_all(page):
         " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }", timeout=120_000)
 
 
+# A notebook that has just been opened takes keys a moment later than it is seen.
+LISTENS = "document.activeElement?.closest('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook')"
+
+
 def _walk_to(page, text):
     """Select the cell that holds a text, by the arrow keys."""
+    page.wait_for_function(LISTENS)
     page.keyboard.press("Escape")
     for key in ["ArrowUp"] * 200 + ["ArrowDown"] * 200:
         if page.locator(".jp-Cell.jp-mod-active", has_text=text).count():

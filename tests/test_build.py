@@ -72,7 +72,9 @@ def copy_of_the_course(tmp_path):
 def build(course, *arguments):
     process = prepared_python.run(course, "-m", "course_lib.staff.build", *arguments)
     assert "Traceback" not in process.stderr, process.stderr
-    return process.returncode, process.stdout, process.stderr.strip()
+    # What libzmq says now and then, where a kernel ends while somebody still speaks to it, is no word of the build's.
+    said = re.sub(r"^Assertion failed: .*\(src/signaler\.cpp:\d+\)\n", "", process.stderr, flags=re.MULTILINE)
+    return process.returncode, process.stdout, said.strip()
 
 
 def notebooks(course):
