@@ -72,6 +72,12 @@ CELLS = {
     "another name at first": ["def mine(x):\n    return torch.softmax(x @ x.T, -1) @ x", "reweight = mine"],
     "an instance": ["class A:\n    def __call__(self, x):\n        return torch.softmax(x @ x.T, -1) @ x",
                     "reweight = A()"],
+    "a try before its helper": ["try:\n    from fast import reweight\nexcept ImportError:\n    reweight = own",
+                                "def own(x):\n    return torch.softmax(x @ x.T, -1) @ x"],
+    "a branch before its helper": ["if torch.__version__ > '1':\n    reweight = own\nelse:\n    reweight = None",
+                                   "def own(x):\n    return torch.softmax(x @ x.T, -1) @ x"],
+    "a context before its helper": ["with torch.no_grad():\n    reweight = own",
+                                    "def own(x):\n    return torch.softmax(x @ x.T, -1) @ x"],
     "where a library is missing": ["try:\n    import einops_of_my_own\nexcept ImportError:\n    " + REWEIGHT.replace(
         "\n", "\n    ")],
     "hours of experiments": [*["time.sleep(9)"] * 40, REWEIGHT],

@@ -39,7 +39,7 @@ WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rm
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
-BINDS = ANNOTATED | ast.Assign | ast.Import | ast.ImportFrom
+BINDS = ANNOTATED | ast.Assign | ast.Import | ast.ImportFrom | ast.If | ast.Try | ast.With
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 AFTERWARDS = 1  # seconds for the definitions of a cell that took too long
 DEEP = 10_000
