@@ -132,22 +132,29 @@ def test_mutated_frames_fail_cleanly_and_take_no_memory():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "kilobytes"
 
 
-def asked(said):
+ONES = Call((torch.ones(2),))
+
+
+def asked(said, call=ONES):
     """What a judge hears where a child says this in answer to one call of `abs`, and then that it is done."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(said + packed("done", {}))
-        return lane.Child(None, ours, 0).ask(0, "abs", [Call((torch.ones(2),))], 1, math.inf, set())
+        return lane.Child(None, ours, 0).ask(0, "abs", [call], 1, math.inf, set())
 
 
 def test_a_reply_that_was_heard_before_is_read_as_the_first_one_was():
     """The second student who says the same gets the verdict of another question."""
-    reply = ask(torch.abs, Call((torch.ones(2),)))
+    reply = ask(torch.abs, ONES)
     fields = vars(reply) | {"args_after": [None], "used": ["abs", 7], "modes": []}
+    before = lane._heard.cache_info().hits
     heard = [asked(packed("reply", fields))[0] for _ in range(2)]
-    assert all(same(r.outputs, reply.outputs) and r.form == "tensor" for r in heard)
+    assert lane._heard.cache_info().hits == before + 1
+    assert all(same(r.outputs, reply.outputs) and same(r.args_after, ONES.args) for r in heard)
     other = asked(packed("reply", fields | {"outputs": (torch.zeros(2),)}))[0]
     assert same(other.outputs, (torch.zeros(2),))
+    twos = Call((torch.full((2,), 2.0),))
+    assert same(asked(packed("reply", fields), twos)[0].args_after, twos.args)
 
 
 @pytest.mark.parametrize("header", [b'{"say": "reply", "say": "done", "fields": {}, "tensors": []}',
