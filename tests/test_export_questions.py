@@ -9,9 +9,10 @@ from course_lib.predictions.question import as_entry, question
 from course_lib.staff import export_questions
 
 QUESTIONS = [
-    question("Is {this} ~ a #question: or = not?\nYes", {"*yes*": True, "no: never": "It has a question mark."},
+    question("Is {this} ~ a #question: or = not?\nYes",
+             {"*yes*": (True, "So it is."), "no: never": "It has a question mark."},
              "C034"),
-    question("How many pairs?", {25: True, 10.5: "That is their sum."}, "C037", within=0.1),
+    question("How many pairs?", {25: (True, "Each meets each."), 10.5: "That is their sum."}, "C037", within=0.1),
 ]
 ENTRIES = [{"lesson": "04"} | as_entry(of) for of in QUESTIONS]
 
@@ -22,8 +23,9 @@ def test_moodles_format_is_read_by_a_parser_that_others_wrote():
     found = parser.parseFile(export_questions.as_gift(ENTRIES).splitlines(keepends=True))
     assert len(found) == 2 and all(of.valid for of in found)
     assert [type(of.answers).__name__ for of in found] == ["SelectSet", "NumericAnswerSet"]
-    right, wrong = found[0].answers.answers
+    right, wrong = sorted(found[0].answers.answers, key=lambda answer: -answer.fraction)
     assert (right.fraction, wrong.fraction) == (100, 0) and "question mark" in wrong.feedback
+    assert "So it is." in right.feedback
 
 
 def test_qti_holds_each_question_with_its_right_answer():
@@ -34,7 +36,7 @@ def test_qti_holds_each_question_with_its_right_answer():
     package = zipfile.ZipFile(io.BytesIO(export_questions.as_qti(ENTRIES)))
     text = " ".join(package.read(name).decode() for name in package.namelist() if name.endswith(".xml"))
     assert text.count("<item ") == 2 and "question mark" in text and "imsmanifest.xml" in package.namelist()
-    assert "multiple_choice_question" in text and "numerical_question" in text
+    assert "So it is." in text and "multiple_choice_question" in text and "numerical_question" in text
 
 
 @pytest.mark.parametrize(("name", "says"), [("quiz.txt", "has to end in .gift"), ("no/quiz.gift", "cannot be written")])

@@ -11,7 +11,8 @@ from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
 from course_lib.checks.notebook.result import Result
-from course_lib.predictions.showing import show
+from course_lib.display.live import show
+from course_lib.predictions import ask_again
 from course_lib.upkeep import versions
 
 MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
@@ -66,8 +67,10 @@ def _counted(verdict, answer):
 
 
 def progress():
-    """Show the map of the course: what is solved, what comes next, how long it takes, and what surprised you."""
+    """Show the map of the course: what is solved, what comes next, how long it takes, and what surprised you; below it
+    stand three old questions."""
     show(*course_map.map_of(EXERCISES))
+    ask_again()
 
 
 def suspects(name):

@@ -63,9 +63,9 @@ def _gift(of):
     name = f"::{_escaped(of.concept + ' ' + of.text[:40])}::{_escaped(of.text)} "
     answers = []
     for answer, says in of.answers.items():
-        sign, feedback = ("=", "") if says is True else ("~", f"#{_escaped(says)}")
+        sign, feedback = "=" if answer == of.right else "~", f"#{_escaped(says)}"
         if of.wants_a_number:
-            sign = "=" if says is True else "=%0%"
+            sign = "=" if answer == of.right else "=%0%"
             answers.append(f"{sign}{answer}:{of.room(answer):g}{feedback}")
         else:
             answers.append(f"{sign}{_escaped(answer)}{feedback}")
@@ -98,8 +98,7 @@ def _for_text2qti(n, of):
     if of.wants_a_number:
         return "\n".join([*lines, f"= {of.right} +- {of.room(of.right):g}"])
     for letter, (answer, says) in zip("abcdefgh", of.answers.items(), strict=False):
-        lines.append(f"{'*' if says is True else ''}{letter}) {_plain(answer)}")
-        lines += [] if says is True else [f"... {_plain(says)}"]
+        lines += [f"{'*' if answer == of.right else ''}{letter}) {_plain(answer)}", f"... {_plain(says)}"]
     return "\n".join(lines)
 
 

@@ -5,25 +5,29 @@ import json
 
 from course_lib.predictions import concepts
 from course_lib.predictions.question import QuestionError, as_entry, question
-from course_lib.staff.lesson_text import ROOT, LessonError
+from course_lib.staff.lesson_text import LATER, ROOT, LessonError
 
 FILE = ROOT / "course_lib" / "predictions" / "questions.json"
 LONGEST = 60  # characters of a choice: it stands on a button
+LONGER = 1.5  # times as long as any other choice: a right one that gives itself away
 TAG = "predict"
+FIRST_LINE = "# A question. Without buttons: write guess=… into the call below, and run it."
 
 
 def of_lesson(lesson):
-    """[(cell, Question)] of a lesson.
+    """[(cell, Question)] of a lesson, at last those that come back after it.
 
     raises: LessonError, with the line, for a cell that holds anything but one whole question
     """
-    return [(cell, _question(cell, lesson.where(cell))) for cell in lesson.cells if TAG in cell.tags]
+    return [(cell, _question(cell, lesson.where(cell))) for cell in (*lesson.cells, *lesson.later)
+            if TAG in cell.tags]
 
 
 def blank(cell, where):
-    """The source of the cell in a lesson: the question and its choices, without what is right."""
+    """The source of the cell in a lesson: the question and its choices, without what is right. JupyterLab folds it, and
+    shows its first line."""
     of, call = _question(cell, where), _call(cell.source, where)
-    lines = ["predict(", f"    {ast.get_source_segment(cell.source, call.args[0])},"]
+    lines = [FIRST_LINE, "predict(", f"    {ast.get_source_segment(cell.source, call.args[0])},"]
     if not of.wants_a_number:
         lines += ["    [", *(f"        {json.dumps(answer, ensure_ascii=False)}," for answer in of.answers), "    ],"]
     return "\n".join([*lines, f"    concept={of.concept!r},".replace("'", '"'), ")"])
@@ -49,10 +53,16 @@ def write(lessons):
 
 
 def problems(lessons):
-    """A line for each question that stands twice: a guess is kept under its words."""
+    """A line for each lesson with a question that cannot be asked, and for each question that stands twice: a guess is
+    kept under its words."""
     seen, lines = {}, []
     for lesson in lessons:
-        for cell, of in of_lesson(lesson):
+        try:
+            found = of_lesson(lesson)
+        except LessonError as error:
+            lines.append(str(error))
+            continue
+        for cell, of in found:
             if of.text in seen:
                 lines.append(f"{lesson.where(cell)}: this question stands already at {seen[of.text]}")
             seen.setdefault(of.text, lesson.where(cell))
@@ -64,7 +74,7 @@ def _question(cell, where):
     try:
         arguments = [ast.literal_eval(argument) for argument in call.args]
         named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-        of = question(*arguments, **named)
+        of = question(*arguments, **named, later=LATER in cell.tags)
     except QuestionError as error:
         raise LessonError(f"{where}: {error}") from None
     except (TypeError, ValueError):
@@ -72,9 +82,13 @@ def _question(cell, where):
                           "within=") from None
     if of.concept not in {row["id"] for row in concepts.rows()}:
         raise LessonError(f"{where}: {of.concept!r} is no concept of course_lib/concepts.tsv")
+    if not of.says_why:
+        raise LessonError(f"{where}: the right answer “{of.right}” says (True, a sentence): why it is right")
     for answer in of.answers:
         if isinstance(answer, str) and len(answer) > LONGEST:
             raise LessonError(f"{where}: the choice “{answer}” is longer than {LONGEST} characters")
+    if not of.wants_a_number and len(of.right) > LONGER * max(len(a) for a in of.answers if a != of.right):
+        raise LessonError(f"{where}: the right answer “{of.right}” is the longest by far, and so gives itself away")
     return of
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from html import escape
 
-from course_lib.checks.notebook import remembered, solved
+from course_lib.checks.notebook import solved
 from course_lib.checks.notebook.lessons_at_hand import lessons_at_hand
 from course_lib.display.live import somebody_is_looking
 from course_lib.predictions import guesses
+from course_lib.upkeep import remembered
 
 MARKS = {"right": "✓", "wrong": "✗", None: "·"}
 LEGEND = "✓ right, ✗ not right yet, · not tried"

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.checks.notebook.remembered import FOLDER
 from course_lib.display.live import somebody_is_looking
+from course_lib.upkeep.remembered import FOLDER
 
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 

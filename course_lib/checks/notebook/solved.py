@@ -1,7 +1,7 @@
 """What a learner has solved: a small file beside the notebooks."""
 
-from course_lib.checks.notebook import remembered
 from course_lib.display.live import somebody_is_looking
+from course_lib.upkeep import remembered
 
 NAME = "progress.json"
 
