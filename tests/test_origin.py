@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.staff.grade import origin
+from course_lib.staff.grade import origin, template
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the command begins anew on Linux alone")
 
@@ -36,11 +36,12 @@ def begun(tmp_path):
     course.mkdir(parents=True)
     for package in (course, course.parent, course.parent.parent):
         (package / "__init__.py").touch()
-    shutil.copy(origin.__file__, course)
+    for module in (origin, template):
+        shutil.copy(module.__file__, course)
     shutil.copytree(Path(origin.__file__).parent / "confine", course / "confine")
 
     def begin(main, *arguments, **environment):
-        (course / "command.py").write_text(f"import os, sys\nfrom course_lib.staff.grade import origin\n{main}")
+        (course / "command.py").write_text(f"import os, sys\nfrom course_lib.staff.grade import template\n{main}")
         (tmp_path / "begin.py").write_text(BEGIN)
         return subprocess.run([sys.executable, "begin.py", *arguments], cwd=tmp_path, capture_output=True, text=True,
                               env=os.environ | environment | {"PYTHONPATH": str(tmp_path)}, timeout=60)
@@ -65,7 +66,7 @@ def test_what_is_imported_is_compiled_once(begun, wish):
 
 def test_a_template_remembers_nothing_of_the_caller(begun, tmp_path):
     (tmp_path / "search.py").write_text(SEARCH)
-    main = ("def main():\n    t = origin.take()\n    assert origin.take() is None\n"
+    main = ("def main():\n    t = template.take()\n    assert template.take() is None\n"
             "    assert t.run(['search.py'], {'PATH': ''}, os.getcwd(), [])\n    t.wait()")
     done = begun(main, TOKEN, TOKEN=TOKEN)
     assert done.returncode == 0, done.stderr
@@ -74,7 +75,7 @@ def test_a_template_remembers_nothing_of_the_caller(begun, tmp_path):
 
 @pytest.mark.parametrize("how", ["return 0", "os.kill(os.getpid(), 9)"])
 def test_a_template_ends_with_the_command(begun, how):
-    done = begun(f"def main():\n    print(origin._waiting.process, flush=True)\n    {how}")
+    done = begun(f"def main():\n    print(template._waiting[0].process, flush=True)\n    {how}")
     process = int(done.stdout)
     for _ in range(500):
         if not _runs(process):
@@ -85,7 +86,7 @@ def test_a_template_ends_with_the_command(begun, how):
 
 
 def test_a_template_that_has_died_is_noticed(begun):
-    main = ("import signal\ndef main():\n    t = origin.take()\n    t.kill()\n    t.wait()\n"
+    main = ("import signal\ndef main():\n    t = template.take()\n    t.kill()\n    t.wait()\n"
             "    print(t.run(['x.py'], {}, '.', []))")
     assert begun(main).stdout == "False\n"
 

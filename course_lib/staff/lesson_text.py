@@ -22,6 +22,9 @@ SOLUTIONS, LESSONS = ROOT / "solutions", ROOT / "lessons"
 KEPT = ROOT / "build" / "texts"
 PROOF = "# The proof"  # what JupyterLab still shows of a folded cell is its first line
 WAYS_ON = "ways-on"  # the tag of a notebook's last cell
+YOURS = "yours"  # the tag of a cell that leaves a choice to the learner, and of the comment on its lines
+LATER = "later"  # the tag of a question that no notebook shows: it comes back some time after its lesson
+CHOICE = re.compile(r"^(\w+ = )(.+?)(  # yours\b.*)$", re.M)
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
 
 
@@ -48,10 +51,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its stem, such as "04_scaling", and its cells."""
+    """A lesson: its stem, such as "04_scaling", the cells of its notebooks, and those that stand in none."""
 
     stem: str
     cells: tuple
+    later: tuple = ()
 
     @property
     def number(self):
@@ -88,7 +92,9 @@ def read_lesson(stem, folder=SOLUTIONS):
     cells = tuple(_cell(stem, *cell, line) for cell, line in zip(found, starts, strict=True))
     if cells[0].kind != "markdown" or not re.search(r"^# .+$", cells[0].source, re.M):
         raise LessonError(f"solutions/{stem}.py:{starts[0]}: the first cell must be markdown with the lesson's title")
-    return Lesson(stem, (cells[0], _first_cell(cells[0].line), *cells[1:], _last_cell(stem, folder, cells[-1].line)))
+    shown, later = ([cell for cell in cells if (LATER in cell.tags) is hidden] for hidden in (False, True))
+    ways_on = _last_cell(stem, folder, cells[-1].line)
+    return Lesson(stem, (shown[0], _first_cell(cells[0].line), *shown[1:], ways_on), tuple(later))
 
 
 def _parsed(stem, text):
@@ -172,6 +178,9 @@ def _cell(stem, kind, source, metadata, line):
         raise LessonError(f"{where}: a claim begins with its sentence, a plain text")
     if "claim" in tags and not (claims and source.startswith(PROOF + "\n")):
         raise LessonError(f"{where}: a cell tagged claim begins with the line `{PROOF}`, and calls claim(…)")
+    intervenes = kind == "code" and re.search(r"^(\w+ = )?intervene\(", source, re.M)
+    if bool(intervenes) != (YOURS in tags) or (intervenes and not CHOICE.search(source)):
+        raise LessonError(f"{where}: a cell tagged yours calls intervene(…), and has a line `name = value  # yours: …`")
     return Cell(kind, source, metadata, line, *((named, None) if "exercise" in tags else (None, named)))
 
 

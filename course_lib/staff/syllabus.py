@@ -32,7 +32,7 @@ def gaps(lessons):
 
 
 def claims(lesson):
-    """The claims of a lesson: the sentences of `claim("…", …)`, and the names in `assert name`."""
+    """The claims of a lesson: the sentences of `claim("…", …)` and `intervene("…", …)`, the names in `assert name`."""
     return {says for cell in lesson.cells if cell.kind == "code" for says in claims_of(cell.source)}
 
 
@@ -42,7 +42,7 @@ def claims_of(source):
     for node in ast.walk(ast.parse(without_magics(source))):
         if isinstance(node, ast.Assert):
             found.append((node.lineno, ast.unparse(node.test)))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "claim" and node.args:
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("claim", "intervene") and node.args:
             found.append((node.lineno, ast.literal_eval(node.args[0])))
     return [says for _, says in sorted(found)]
 

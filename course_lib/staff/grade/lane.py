@@ -22,7 +22,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import LETTERS, Call, Reply
 from course_lib.checks.engine.suspects import Suspect
 from course_lib.staff.answers import as_written, stub
-from course_lib.staff.grade import confine, frames, origin
+from course_lib.staff.grade import confine, frames, template
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
 ENGINE = ("__init__", "asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
@@ -83,7 +83,7 @@ def start_template(root, level, controls, memory=3 << 30):
     worker = [str(root / "worker.py"), str(root), level, str(memory)]
     scratch = str(root / "scratch")  # for the template, before it has children: they write nowhere
     environment = confine.environment(scratch) | {"MPLCONFIGDIR": scratch}
-    process = origin.take() if level in ("B", "C") else None
+    process = template.take() if level in ("B", "C") else None
     if process is None or not process.run(worker, environment, str(root), controls):
         process = _new_process(worker, level, environment, root, scratch, [control.fileno() for control in controls])
     for control in controls:

@@ -15,46 +15,9 @@ import json
 import os
 import runpy
 import socket
-import subprocess
 import sys
-import time
 
 STREAM = ("encoding", "errors", "line_buffering", "write_through")
-_waiting = None  # in the command's process, the Template that nobody has asked for yet
-
-
-class Template:
-    """A process that has imported torch, and waits to be told which file to run; as a Popen it can be waited for.
-
-    process: its number
-    control: the socket to it; where that closes, it ends
-    """
-
-    def __init__(self, process, control):
-        self.process, self.control, self.has_ended = process, control, False
-
-    def run(self, arguments, environment, folder, sockets):
-        """Have it run a Python file with arguments, the last of which are the descriptors of sockets; does it?"""
-        with self.control, contextlib.suppress(OSError):
-            socket.send_fds(self.control, [json.dumps([arguments, environment, folder]).encode()],
-                            [s.fileno() for s in sockets])
-            return True
-        return False
-
-    def wait(self, seconds=None):
-        """Wait until it has ended; TimeoutExpired where it has not in so many seconds."""
-        ends = time.monotonic() + (seconds or 0)
-        while not self.has_ended:
-            self.has_ended = os.waitpid(self.process, os.WNOHANG if seconds else 0)[0] > 0
-            if seconds and not self.has_ended:
-                if time.monotonic() > ends:
-                    raise subprocess.TimeoutExpired("template", seconds)
-                time.sleep(0.01)
-
-    def kill(self):
-        """End it at once, where it has not ended."""
-        if not self.has_ended:
-            os.kill(self.process, 9)
 
 
 def begin():
@@ -70,13 +33,6 @@ def begin():
         with contextlib.suppress(OSError):
             os.execve(sys.executable, [sys.executable, "-P", __file__, str(descriptor)], clean)
     _command()
-
-
-def take():
-    """The Template that was forked before the command had anything to hide, once; None where there is none."""
-    global _waiting
-    found, _waiting = _waiting, None
-    return found
 
 
 def _command():
@@ -108,10 +64,10 @@ def _part(descriptor):
     os.environ.update(environment)
     for name, settings in streams.items():
         getattr(sys, name).reconfigure(**settings)
-    from course_lib.staff.grade import origin  # this file as a module, where others look for the template
+    from course_lib.staff.grade import template
 
-    origin._waiting = Template(process, ours)
-    origin._command()
+    template.keep(template.Template(process, ours))
+    _command()
 
 
 def _become(control):
