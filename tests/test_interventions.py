@@ -1,0 +1,71 @@
+"""The learner's own control: it runs, it answers, and it never raises."""
+
+import json
+
+import pytest
+
+from course_lib import intervene
+from course_lib.staff.lesson_text import SOLUTIONS, LessonError, lesson_stems, read_lesson
+from course_lib.staff.notebooks import compose
+
+
+def said(capsys, choice, **more):
+    assert intervene("a number whose square is 16", choice, lambda x: x * x, lambda y: y == 16,
+                       shows="{choice} squared is {result}", **more) is None
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("choice", "says"), [
+    (4, "✓ 4 squared is 16."), (3, "✗ 3 squared is 9. Try another one."), (..., "· Not chosen yet"),
+    ("ab", "✗ With 'ab' it cannot be run (TypeError: can't multiply"), (7, "one of 1, 2, 3, 4, ab."),
+])
+def test_a_choice_is_run_and_answered(capsys, choice, says):
+    """A choice that is not answered, or a traceback for a learner's slip."""
+    out = said(capsys, choice, among=[1, 2, 3, 4, "ab"])
+    assert says in out and out.startswith("Yours: a number whose square is 16\n")
+
+
+def test_what_is_wrong_with_a_choice_can_depend_on_it(capsys):
+    """The same sentence for every slip."""
+    def otherwise(choice, result):
+        return "Larger." if result < 16 else "Smaller."
+
+    assert "Larger." in said(capsys, 2, otherwise=otherwise)
+    assert "Smaller." in said(capsys, 5, otherwise=otherwise)
+    assert "cannot be chosen." in said(capsys, 5, among=lambda x: x < 5)
+
+
+TEXT = """# %% [markdown]
+# # 04 · A title
+
+# %% tags=["yours"]
+word = "the"  # yours: a word
+intervene("it stays", word, run=len, holds=bool)
+"""
+
+
+def test_a_lesson_leaves_the_choice_open_and_the_solution_has_one(tmp_path):
+    """A lesson that shows what to choose."""
+    (tmp_path / "04_a.py").write_text(TEXT, encoding="utf-8")
+    solution, lesson = (notebook.cells[2].source for notebook in compose(read_lesson("04_a", tmp_path)))
+    assert solution.startswith('word = "the"  # yours: a word')
+    assert lesson.startswith("word = ...  # yours: a word\nintervene(")
+
+
+@pytest.mark.parametrize("text", [TEXT.replace(' tags=["yours"]', ""), TEXT.replace("  # yours", "  # mine"),
+                                  TEXT.replace("intervene", "measure")])
+def test_a_choice_that_would_not_be_left_open_is_an_author_s_mistake(tmp_path, text):
+    """A solution's choice in the learner's notebook."""
+    (tmp_path / "04_a.py").write_text(text, encoding="utf-8")
+    with pytest.raises(LessonError, match="a cell tagged yours calls intervene"):
+        read_lesson("04_a", tmp_path)
+
+
+def test_what_the_solution_chooses_does_what_was_asked_for():
+    """A goal that cannot be reached, or is reached on the author's machine alone: trained numbers are not compared."""
+    for stem in lesson_stems():
+        for cell in json.loads((SOLUTIONS / f"{stem}.ipynb").read_text(encoding="utf-8"))["cells"]:
+            if "yours" in cell["metadata"].get("tags", []):
+                (output,) = cell["outputs"]
+                text = output["text"] if "text" in output else output["data"]["text/plain"]
+                assert "".join(text).splitlines()[1][0] == "✓"
