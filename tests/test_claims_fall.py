@@ -1,87 +1,80 @@
-"""A claim that cannot fail is worse than none: edits of the code above it, and the claim that falls."""
+"""A claim that cannot fail is worse than none: edits of the code above it, rivals among them, and the claim that falls.
+"""
 
-import ast
-import contextlib
 import functools
-import io
-import re
-from pathlib import Path
 
 import pytest
 
 from course_lib.experiments import twins
+from course_lib.staff import claims, refuting
 from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
-from course_lib.staff.notebooks import compose, without_magics
-from course_lib.staff.syllabus import claims_of
 
-FOLDER = Path(__file__).parent / "claims_that_fall"
-EDIT = re.compile(r"^== (.+)\n((?:  [-+] ?.*\n)+)", re.M)
 FITTED = functools.cache(twins.fitted)  # of the same reviews it is the same each time; to fit it takes 7 seconds
+NEW_FORM = [stem for stem in lesson_stems()
+            if "\nclaim(" in (ROOT / "solutions" / f"{stem}.py").read_text(encoding="utf-8")]
 
 
-def edits():
-    """(lesson's stem, claim, lines out, lines in) of every edit."""
-    for path in sorted(FOLDER.glob("*.diff")):
-        (stem,) = [stem for stem in lesson_stems() if stem.startswith(path.stem)]
-        text = path.read_text(encoding="utf-8")
-        for claim, lines in EDIT.findall(text):
-            out, into = ([line[4:] for line in lines.splitlines() if line[2] == sign] for sign in "-+")
-            yield pytest.param(stem, claim, "\n".join(out), "\n".join(into), id=f"{path.stem}: {claim}")
-
-
-def cells_for(stem, claim):
-    """The code of the cells that a claim needs, in order: those that bind a name it reads, and what these read."""
-    sources = [without_magics(cell.source) for cell in compose(read_lesson(stem))[0].cells if cell.cell_type == "code"]
-    (last,) = [n for n, source in enumerate(sources) if claim in claims_of(source)]
-    needed, wanted = [sources[last]], _names(sources[last], ast.Load)
-    for source in reversed(sources[:last]):
-        if _bound(source) & wanted:
-            needed.insert(0, source)
-            wanted |= _names(source, ast.Load)
-    return needed
-
-
-def _names(source, context):
-    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)]
-    return {node.id for node in nodes if isinstance(node.ctx, context)}
-
-
-def _bound(source):
-    made = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.alias)]
-    return _names(source, ast.Store) | {(getattr(node, "asname", None) or node.name).split(".")[0] for node in made}
-
-
-def claims_that_fall(sources, monkeypatch, folder):
-    """The claims that do not hold when these cells are run."""
-    import matplotlib.pyplot as plt
-
-    import course_lib
-
-    fallen = []
-    monkeypatch.setattr(course_lib, "claim", lambda says, holds: None if holds else fallen.append(says))
+@pytest.mark.parametrize("edit", [pytest.param(edit, id=str(edit)) for edit in refuting.edits()])
+def test_a_claim_falls_when_the_code_above_it_is_changed(edit, monkeypatch, tmp_path):
+    """A condition that no run could have refuted, or an explanation that no run has told from a better one."""
     monkeypatch.setattr(twins, "fitted", FITTED)
-    monkeypatch.chdir(folder)
-    names = {"__name__": "__lesson__"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for source in sources:
-            exec(compile(source, "<a lesson>", "exec"), names)
-    plt.close("all")
-    return fallen
+    monkeypatch.chdir(tmp_path)
+    assert refuting.falls(edit) is (edit.said is None)
+    text = " ".join(" ".join(cell.source.split()) for cell in read_lesson(edit.stem).cells if cell.kind == "markdown")
+    assert edit.said is None or edit.said in text, "the lesson does not say so"
 
 
-@pytest.mark.parametrize(("stem", "claim", "out", "into"), list(edits()))
-def test_a_claim_falls_when_the_code_above_it_is_changed(stem, claim, out, into, monkeypatch, tmp_path):
-    """A condition that no run of the experiment could have refuted."""
-    sources = cells_for(stem, claim)
-    places = [n for n, source in enumerate(sources) if out in source]
-    assert len(places) == 1 and sources[places[0]].count(out) == 1, f"{out!r} stands in {len(places)} cells"
-    sources[places[0]] = sources[places[0]].replace(out, into)
-    assert claim in claims_that_fall(sources, monkeypatch, tmp_path)
+@pytest.mark.parametrize("stem", NEW_FORM)
+def test_half_of_the_claims_and_all_verdicts_of_training_meet_their_rival(stem):
+    """A lesson whose claims nobody has tried to refute but by breaking its code."""
+    made = {says for _, says in claims.claims_in(read_lesson(stem))}
+    met = {edit.claim for edit in refuting.edits() if edit.stem == stem and edit.rival}
+    assert met <= made
+    assert len(met) >= len(made) / 2, sorted(made - met)
+    assert not [says for says in made - met if refuting.is_a_verdict_of_training(stem, says)]
 
 
-def test_every_lesson_of_the_new_form_has_three_such_edits():
-    """A lesson whose claims nobody has tried to refute."""
-    found = [edit.values[0] for edit in edits()]
-    for stem in lesson_stems():
-        if "\nclaim(" in (ROOT / "solutions" / f"{stem}.py").read_text(encoding="utf-8"):
-            assert found.count(stem) >= 3, stem
+DIFF = """About the file.
+
+== it holds
+  - x = 1
+  + x = 2
+rival: it is two
+  - x = 1
+  + x = 3
+said: we cannot tell
+
+== another one
+rival: nothing
+  - y
+  + z
+"""
+
+
+def test_an_edit_is_read_with_its_rival_and_what_the_lesson_says(tmp_path):
+    """A rival taken for broken code, or an edit that is silently left out."""
+    (tmp_path / "04.diff").write_text(DIFF, encoding="utf-8")
+    stem = "04_scaling"
+    assert refuting.edits(tmp_path) == [
+        refuting.Edit(stem, "it holds", "x = 1", "x = 2"),
+        refuting.Edit(stem, "it holds", "x = 1", "x = 3", "it is two", "we cannot tell"),
+        refuting.Edit(stem, "another one", "y", "z", "nothing")]
+
+
+@pytest.mark.parametrize(("said", "status"), [(None, 1), ("we cannot tell", 0)])
+def test_a_claim_that_stands_under_its_rival_is_listed(monkeypatch, capsys, said, status):
+    """A blind claim that nobody hears of."""
+    edit = refuting.Edit("04_scaling", "it holds", "1", "2", "it is two", said)
+    monkeypatch.setattr(refuting, "edits", lambda: [edit, edit._replace(rival=None)])
+    monkeypatch.setattr(refuting, "falls", lambda edit: False)
+    assert claims.main(["--blind"]) == status
+    out = capsys.readouterr().out
+    assert "04: it holds | it is two: " in out and "1 claims stand" in out and (said or "does not say so") in out
+
+
+def test_an_edit_that_cannot_be_made_is_one_line():
+    """A traceback for a slip of an author."""
+    for claim, out in (("no such claim", "x"), ("the stone scores below 0", "no such line")):
+        with pytest.raises(refuting.RefutingError) as error:
+            refuting.falls(refuting.Edit("04_scaling", claim, out, ""))
+        assert "\n" not in str(error.value)

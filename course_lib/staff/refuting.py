@@ -1,0 +1,162 @@
+"""Edits under which the claims of a lesson fall: code that is broken, and rivals, the explanations of a good critic.
+
+They stand in `tests/claims_that_fall/NN.diff`:
+
+    == the claim, a sentence of the lesson
+      - lines that stand once above it
+      + what stands there instead
+    rival: the other explanation, in one line
+      - lines
+      + other lines
+    said: words of the lesson, where it cannot tell the two apart
+"""
+
+import ast
+import contextlib
+import io
+import re
+from functools import cache
+from typing import NamedTuple
+from unittest import mock
+
+from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
+from course_lib.staff.notebooks import compose, without_magics
+from course_lib.staff.syllabus import claims_of
+
+FOLDER = ROOT / "tests" / "claims_that_fall"
+BLOCKS = ("body", "handlers", "orelse", "finalbody")
+TRAINS = re.compile(r"\b(stored|fit|train|keep_the_best|read_twins|echo\.echo)\(")
+
+
+class RefutingError(Exception):
+    """An edit cannot be made; the message is one line: which, and why."""
+
+
+class Edit(NamedTuple):
+    """One edit of the code above a claim."""
+
+    stem: str
+    claim: str
+    out: str
+    into: str
+    rival: str | None = None  # the other explanation; None where the code is just broken
+    said: str | None = None  # the lesson's words that it cannot tell the rival apart
+
+    def __str__(self):
+        return f"{self.stem[:2]}: {self.claim}" + (f" | {self.rival}" if self.rival else "")
+
+
+def edits(folder=FOLDER):
+    """All edits, in the order of their files."""
+    found = []
+    for path in sorted(folder.glob("*.diff")):
+        (stem,) = [stem for stem in lesson_stems() if stem.startswith(path.stem)]
+        for section in re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            claim, _, rest = section.partition("\n")
+            for head, lines, said in re.findall(
+                    r"^(?:rival: (.+)\n)?((?:  [-+] ?.*\n?)+)(?:said: (.+)\n?)?", rest, re.M):
+                out, into = ([line[4:] for line in lines.splitlines() if line[2] == sign] for sign in "-+")
+                found.append(Edit(stem, claim, "\n".join(out), "\n".join(into), head or None, said or None))
+    return found
+
+
+def falls(edit):
+    """Does the claim fall under this edit? raises: RefutingError where it cannot be made."""
+    sources = list(cells_for(edit.stem, edit.claim))
+    places = [n for n, source in enumerate(sources) if edit.out in source]
+    if len(places) != 1 or sources[places[0]].count(edit.out) != 1:
+        raise RefutingError(f"{edit}: {edit.out!r} stands in {len(places)} of the cells that the claim needs, "
+                            "and has to stand once")
+    sources[places[0]] = sources[places[0]].replace(edit.out, edit.into)
+    return edit.claim in claims_that_fall(sources)
+
+
+def cells_for(stem, claim):
+    """The code of the cells that a claim needs, in order: those that bind a name it reads, and what these read."""
+    sources = _sources(stem)
+    last = next((n for n, source in enumerate(sources) if claim in claims_of(source)), None)
+    if last is None:
+        raise RefutingError(f"solutions/{stem}.py has no claim “{claim}”")
+    needed, wanted = [sources[last]], _read_and_bound(sources[last])[0]
+    for source in reversed(sources[:last]):
+        read, bound = _read_and_bound(source)
+        if bound & wanted:
+            needed.insert(0, source)
+            wanted = wanted - bound | read
+    return needed
+
+
+def is_a_verdict_of_training(stem, claim):
+    """Does a claim stand on a network that is trained, today or in a stored result?"""
+    return any(TRAINS.search(source) for source in cells_for(stem, claim))
+
+
+def claims_that_fall(sources):
+    """The claims that do not hold when these cells are run; no file is read but those of the course."""
+    import matplotlib.pyplot as plt
+
+    import course_lib
+
+    fallen, names = [], {"__name__": "__lesson__"}
+
+    def claim(says, holds):
+        if not holds:
+            fallen.append(says)
+
+    def intervene(goal, choice, run, holds, **_):
+        claim(goal, holds(run(choice)))
+
+    with mock.patch.object(course_lib, "claim", claim, create=True), \
+            mock.patch.object(course_lib, "intervene", intervene, create=True), \
+            contextlib.redirect_stdout(io.StringIO()):
+        for source in sources:
+            exec(compile(source, "<a lesson>", "exec"), names)
+    plt.close("all")
+    return fallen
+
+
+def blind():
+    """[(edit, why)] of all rivals under which a claim stands."""
+    found = []
+    for edit in edits():
+        if edit.rival and not falls(edit):
+            found.append((edit, f"the lesson says: “{edit.said}”" if edit.said else "and the lesson does not say so"))
+    return found
+
+
+@cache
+def _sources(stem):
+    return [without_magics(cell.source) for cell in compose(read_lesson(stem))[0].cells if cell.cell_type == "code"]
+
+
+@cache
+def _read_and_bound(source):
+    """(names that a cell reads before it binds them, names that it binds)."""
+    read, bound = set(), set()
+    _walk(ast.parse(source).body, read, bound)
+    return read, bound
+
+
+def _walk(body, read, bound):
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):  # what it reads is looked up when it is called
+            own = {arg.arg for arg in ast.walk(node) if isinstance(arg, ast.arg)} | _names(node, ast.Store)
+            read |= _names(node, ast.Load) - own - bound
+            bound.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        else:
+            inside = [child for block in BLOCKS for child in getattr(node, block, [])]
+            for part in (part for part in ast.iter_child_nodes(node) if part not in inside):
+                loops = {name for c in ast.walk(part) if isinstance(c, ast.comprehension)
+                         for name in _names(c.target, ast.Store)}
+                more = _names(node.target, ast.Store) if isinstance(node, ast.AugAssign) else set()
+                read |= (_names(part, ast.Load) | more) - loops - bound
+            bound |= set().union(*(_names(part, ast.Store) for part in ast.iter_child_nodes(node)
+                                   if part not in inside))
+            for child in inside:
+                _walk(child.body if isinstance(child, ast.ExceptHandler) else [child], read, bound)
+
+
+def _names(node, context):
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
