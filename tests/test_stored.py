@@ -1,13 +1,16 @@
 """Stored results: as they were measured or not at all, made anew without starting over, and compared with today."""
 
+import re
 import types
+from statistics import median
 
 import pytest
 import torch
 
 from course_lib.experiments import scaling, slopes, stored, tables
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.experiments.tables import ResultsError
+from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
 
 CALLS = []
 
@@ -25,7 +28,7 @@ def toy(tmp_path, monkeypatch):
     """An experiment of four points in a folder of its own."""
     CALLS.clear()
     points = grid(kind=["a b", "ä"], seed=[1, 2])
-    plan = Plan("a toy", 2, points, measure, {"right": Near(0.1)}, {"kind": "ä", "seed": 1})
+    plan = Plan("a toy", 2, points, measure, {"right": 0.1}, tuple(grid(kind=["ä", "a b"], seed=[1])))
     module = types.SimpleNamespace(PLANS={"00-toy": plan})
     monkeypatch.setattr(tables, "FOLDER", tmp_path)
     monkeypatch.setattr(stored, "MODULES", {"00-toy": "toy"})
@@ -55,7 +58,7 @@ def test_every_file_holds_the_points_of_its_plan_in_their_order():
     for name in stored.MODULES:
         plan, rows = stored.plan_of(name), stored.stored(name)
         assert [{what: row[what] for what in plan.points[0]} for row in rows] == plan.points
-        assert plan.quick in plan.points and set(plan.near) <= set(rows[0])
+        assert all(side in plan.points for side in plan.sides) and set(plan.near) <= set(rows[0])
         head = tables.read(tables.FOLDER / f"{name}.tsv")[0]
         assert head["made by"].endswith(f"stored {name}") and "torch" in head["with"] and "minutes" in head["took"]
 
@@ -106,24 +109,39 @@ def test_a_stopped_run_goes_on_where_it_was(toy, capsys):
 
 
 def test_what_no_longer_comes_out_is_told(made, monkeypatch, capsys):
-    """A comparison that cannot fail, and one that fails for a digit."""
+    """A comparison that cannot fail, one that runs one side alone, and one that fails for a digit."""
     plan = stored.plan_of("00-toy")
     CALLS.extend([None] * 3)
     assert stored.main(["--compare"]) == 0 and stored.main(["--compare", "--all"]) == 0
-    for by, status in ((0.09, 0), (0.11, 1)):
-        other = plan._replace(measure=lambda kind, seed, by=by: {"right": seed / 3 + by * (kind == "ä"), "steps": 1})
-        monkeypatch.setattr(stored, "plan_of", lambda name, other=other: other)
-        assert stored.main(["--compare"]) == stored.main(["00-toy", "--compare", "--all"]) == status
-    assert "right was 0.3333 and is 0.4433, which is more than 0.1 apart" in capsys.readouterr().out
+    for kind in ("ä", "a b"):
+        for by, status in ((0.32, 0), (0.34, 1)):  # the two seeds are 1/3 apart
+            other = plan._replace(
+                measure=lambda kind, seed, by=by, off=kind: {"right": seed / 3 + by * (kind == off), "steps": 1})
+            monkeypatch.setattr(stored, "plan_of", lambda name, other=other: other)
+            assert stored.main(["--compare"]) == stored.main(["00-toy", "--compare", "--all"]) == status
+    assert "right was 0.3333 and is 0.6733, which is more than 0.33 apart" in capsys.readouterr().out
     assert stored.main(["99-none", "--compare"]) == 2 and "99-none" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("near, a, b, agree", [
-    (Near(0.1), 1, 1.05, True), (Near(0.1), 1, 1.2, False), (Near(factor=3), 1e-6, 2e-6, True),
-    (Near(factor=3), 1e-6, 4e-6, False), (Near(1e-3, 3), 1e-6, 0.0, True), (Near(factor=3), 1, -1, False)])
-def test_how_near_is_near(near, a, b, agree):
-    """Errors over many orders of magnitude, of which every small one would agree with every other."""
-    assert near.agree(a, b) is near.agree(b, a) is agree
+def test_a_second_run_may_be_off_by_what_the_seeds_differ_and_no_more(made):
+    """A tolerance of a factor of 3, under which another experiment comes out alike."""
+    plan, rows = stored.plan_of("00-toy"), stored.stored("00-toy")
+    assert stored.room_of(plan, rows, plan.sides[0], "right") == pytest.approx(1 / 3, abs=1e-3)
+    alike = [row | {"right": 0.5} for row in rows]
+    assert stored.room_of(plan, alike, plan.sides[0], "right") == 0.1, "where no seed differs, the resolution"
+
+
+def test_the_two_sides_of_each_comparison_are_told_apart_by_more_than_a_second_run_may_be_off():
+    """A live link that comes out alike whichever side is run."""
+    for name in stored.MODULES:
+        plan, rows = stored.plan_of(name), stored.stored(name)
+        sides = [stored.row_of(rows, side) for side in plan.sides]
+        if len(sides) == 1:
+            assert len(plan.near) > 1, name
+            continue
+        room = {what: max(stored.room_of(plan, rows, side, what) for side in plan.sides) for what in plan.near}
+        apart = [what for what in plan.near if abs(sides[0][what] - sides[1][what]) > room[what]]
+        assert bool(apart) == plan.apart, (name, apart)
 
 
 @pytest.mark.parametrize("name", ["04-scaling", "04-scorers"])
@@ -155,3 +173,28 @@ def test_the_product_of_slopes_is_the_gradient_through_all_steps():
     whole = torch.autograd.functional.jacobian(last, torch.zeros(32))
     factor = torch.linalg.matrix_norm(whole, 2).item()
     assert slopes.over_time("tanh", 0, steps=5)[-1] == pytest.approx(factor, rel=1e-4)
+
+
+def named(stem, kinds=("code", "markdown")):
+    """The text of a lesson's cells and of the drawings that it imports."""
+    cells = [cell.source for cell in read_lesson(stem).cells if cell.kind in kinds]
+    drawings = {found for cell in cells for found in re.findall(r"from course_lib\.display\.drawings import (\w+)", cell)}
+    files = [ROOT / "course_lib" / "display" / "drawings" / f"{name}.py" for name in drawings]
+    return "\n".join(cells + [file.read_text(encoding="utf-8") for file in files if file.exists()])
+
+
+@pytest.mark.parametrize("stem", [stem for stem in lesson_stems() if any(
+    cell.source.startswith("# The proof") for cell in read_lesson(stem).cells)])
+def test_every_row_of_a_stored_file_is_drawn_or_named_and_the_strongest_is_drawn(stem):
+    """Two contrary controls in a file, and in no figure; or the rival that wins, in the text alone."""
+    for name in re.findall(r'stored\("([\w-]+)"\)', named(stem)):
+        plan, rows = stored.plan_of(name), stored.stored(name)
+        words = [column for column, value in plan.points[0].items() if isinstance(value, str)]
+        for column in words:
+            values = dict.fromkeys(row[column] for row in rows)
+            assert not [value for value in values if value not in named(stem)], (name, column)
+            for measured in plan.near:
+                best = min if re.search("error|wrong|loss", measured) else max
+                strongest = best(values, key=lambda value, column=column, measured=measured: median(
+                    row[measured] for row in rows if row[column] == value))
+                assert strongest in named(stem, ["code"]), (name, strongest)

@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.classifier import EncoderClassifier, max_over_real_tokens
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.experiments.shifted import moved, short_enough
 from course_lib.experiments.twins import (
     BAD,
@@ -83,6 +83,6 @@ def measure(seed):
 
 PLANS = {"10-asked": Plan(
     about="an encoder of twin reviews: verdicts that one word flips, accuracy at other positions, and four probes",
-    minutes=3, points=grid(seed=range(10)), measure=measure,
-    near={"but to although": Near(0.1), "words in front, old positions": Near(0.1),
-          "probe entering": Near(0.1)}, quick=dict(seed=0))}
+    minutes=9, points=grid(seed=range(30)), measure=measure,
+    near={"but to although": 0.02, "words in front": 0.02, "words in front, old positions": 0.02,
+          "probe entering": 0.02}, sides=(dict(seed=0),))}

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from course_lib.attention import bahdanau_context
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.training import fit
 
 K = START = 16  # 16 letters; number 16 says "begin to write"
@@ -221,20 +221,19 @@ PLANS = {
         about="words of 1 to 20 letters written backwards: what moves the length at which mistakes begin", minutes=9,
         points=[*grid(network=["one vector"], width=[36, 72, 144], steps=[1200, 6000], seed=range(3)),
                 *grid(network=["looking back"], width=[36, 64], steps=[600], seed=range(3))],
-        measure=measure_cliff, near={"at_4": Near(0.05), "at_12": Near(0.1)},
-        quick=dict(network="one vector", width=36, steps=1200, seed=0)),
+        measure=measure_cliff, near={"at_4": 0.02, "at_8": 0.02, "at_12": 0.02},
+        sides=tuple(grid(network=["one vector"], width=[36, 72], steps=[1200], seed=[0]))),
     "03-cells": Plan(
         about="words of 1 to 20 letters written backwards from one vector: other cells than a GRU as torch starts it",
         minutes=1, points=grid(network=["gates, held open", "tanh, orthogonal"], width=[72], steps=[1200],
                                seed=range(3)),
-        measure=measure_cliff, near={"at_4": Near(0.1), "at_12": Near(0.1)},
-        quick=dict(network="tanh, orthogonal", width=72, steps=1200, seed=0)),
+        measure=measure_cliff, near={"at_4": 0.02, "at_7": 0.02, "at_12": 0.02},
+        sides=tuple(grid(network=["gates, held open", "tanh, orthogonal"], width=[72], steps=[1200], seed=[0]))),
     "03-search": Plan(
         about="networks that look back, trained on words of 1 to 12 letters: what disturbs, and what draws them",
         minutes=2, points=[*grid(network=["looking back", "from the right"], seed=range(5)),
                            *grid(network=["told no start"], seed=range(3))],
         measure=measure_search,
-        near={"at_12": Near(0.1), "different_12": Near(0.03), "letter": Near(0.2), "place": Near(0.2),
-              "one_right": Near(0.05)},
-        quick=dict(network="looking back", seed=0)),
+        near=dict.fromkeys(("at_12", "different_12", "letter", "place", "one_right"), 0.02),
+        sides=tuple(grid(network=["looking back", "from the right"], seed=[0]))),
 }

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.language_model import LanguageModel
 from course_lib.llama import Llama
 from course_lib.training import fit
@@ -83,9 +83,9 @@ def lengths(trained, seed):
 PLANS = {
     "15-copies": Plan(
         about="ten symbols said twice: the loss of five small models over 200 steps", minutes=1,
-        points=grid(model=list(MAKERS), seed=range(5)), measure=race, near={"loss at 200": Near(0.3)},
-        quick=dict(model="your four parts", seed=0)),
+        points=grid(model=list(MAKERS), seed=range(5)), measure=race, near={"loss at 100": 0.02, "loss at 200": 0.02},
+        sides=tuple(grid(model=["your four parts", "without RoPE"], seed=[0]))),
     "15-lengths": Plan(
         about="symbols said twice, trained on ten or on five to eleven, asked for 10, 12, 16 and 3", minutes=2.5,
         points=grid(trained=[TEN, MIXED, UNTURNED], seed=range(3)), measure=lengths,
-        near={"of 12": Near(0.2)}, quick=dict(trained=TEN, seed=0))}
+        near={"of 10": 0.02, "of 12": 0.02}, sides=tuple(grid(trained=[TEN, MIXED], seed=[0])))}

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.training import fit
 from course_lib.vision import ViT
 
@@ -152,16 +152,19 @@ PLANS = {
         minutes=4, points=[point for view, models in (("whole", ["CNN", "plain network", "ViT", "ViT, all patches"]),
                                                       ("scrambled", ["CNN", "ViT, all patches"]))
                            for point in grid(model=models, view=[view], pictures=[100, 300, 1347], seed=range(5))],
-        measure=few, near={"right": Near(0.04)}, quick=dict(model="CNN", view="whole", pictures=100, seed=0)),
+        measure=few, near={"right": 0.01},
+        sides=tuple(grid(model=["CNN", "ViT"], view=["whole"], pictures=[100], seed=[0]))),
     "13-without": Plan(
         about="accuracy of a ViT on digits after 20 epochs, when one thing was taken away",
-        minutes=2, measure=without, near={"right": Near(0.03)}, quick=dict(what="learning of positions", seed=0),
+        minutes=2, measure=without, near={"right": 0.01},
+        sides=tuple(grid(what=["nothing", "positions"], seed=[0])),
         points=grid(what=["nothing", "learning of positions", "positions", "augmentation"], seed=range(3))),
     "13-readings": Plan(
         about="accuracy of a ViT on digits after 5 epochs, by the token that its head reads",
         minutes=1.5, points=grid(reading=list(READINGS), seed=range(5)), measure=reads,
-        near={"right": Near(0.04)}, quick=dict(reading="class token", seed=0)),
+        near={"right": 0.01}, sides=tuple(grid(reading=["class token", "mean of patches"], seed=[0])),
+        apart=False),
     "13-rivals": Plan(
         about="accuracy of a ViT on digits after 45 epochs, and of three classics, by split and first weights",
         minutes=2, points=grid(model=["logistic regression", "nearest neighbours", "SVM", "ViT"], seed=range(3)),
-        measure=rival, near={"right": Near(0.015)}, quick=dict(model="SVM", seed=0))}
+        measure=rival, near={"right": 0.01}, sides=tuple(grid(model=["logistic regression", "ViT"], seed=[0])))}

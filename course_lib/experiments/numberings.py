@@ -40,7 +40,7 @@ def deterministic(encode):
 
 
 def report(**proposals):
-    """Put every proposal to every test, print what they say, and return it.
+    """Put every proposal to every test, print what they find wrong, and return it.
 
     proposals: name=encode; encode(n) -> a table with one row for each of n positions
     returns:   {name: what each of the four tests found wrong}
@@ -52,6 +52,6 @@ def report(**proposals):
             print(f"{name}: give a table with one row for each position")
             continue
         says[name] = [test(encode) for test in tests]
-        for test, wrong in zip(tests, says[name], strict=True):
-            print(f"{name:10} {test.__name__:20} {'no: ' + wrong if wrong else 'yes'}")
+        found = [f"not {test.__name__}: {wrong}" for test, wrong in zip(tests, says[name], strict=True) if wrong]
+        print(f"{name}: {'; '.join(found) or 'passes all four'}")
     return says

@@ -1,21 +1,7 @@
-"""What an experiment measures, point by point, and how nearly a second run has to agree."""
+"""What an experiment measures, point by point, and which points a second run has to repeat."""
 
 from collections.abc import Callable
 from typing import NamedTuple
-
-
-class Near(NamedTuple):
-    """Two numbers agree where they differ by `absolute` at most, or where the larger is `factor` times the smaller."""
-
-    absolute: float = 0.0
-    factor: float = 1.0
-
-    def agree(self, a, b):
-        return abs(a - b) <= self.absolute or (a * b > 0 and max(a / b, b / a) <= self.factor)
-
-    def __str__(self):
-        words = [f"{self.absolute:g}"] * (self.absolute > 0) + [f"a factor of {self.factor:g}"] * (self.factor > 1)
-        return " or ".join(words) or "nothing at all"
 
 
 class Plan(NamedTuple):
@@ -25,8 +11,11 @@ class Plan(NamedTuple):
     minutes: how long all points take on one thread
     points:  list of dicts, the arguments of measure, one dict a point, all with the same names
     measure: measure(**point) -> dict of numbers
-    near:    how nearly a second run has to agree, {name of a number: Near}; a name that is not there is not compared
-    quick:   the point that is run again where one has to do: cheap, and far from any edge
+    near:    what a second run has to repeat, {name of a number: resolution}: it may be off by as much as the number
+             differs between seeds, or by its resolution where that is more; nothing looser agrees
+    sides:   the points of the comparison that the results are made for, two of them, that are run again live; one
+             where the comparison is of two of its numbers
+    apart:   False where the verdict is that the two sides cannot be told apart
     """
 
     about: str
@@ -34,7 +23,8 @@ class Plan(NamedTuple):
     points: list
     measure: Callable
     near: dict
-    quick: dict
+    sides: tuple
+    apart: bool = True
 
 
 def grid(**choices):

@@ -7,7 +7,7 @@ from torch import nn
 from course_lib import data
 from course_lib.attention import MultiHeadAttention
 from course_lib.classifier import EncoderClassifier, max_over_real_tokens
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.training import fit, keep_the_best, shuffled
 
 VOCABULARY = 20_000
@@ -125,4 +125,4 @@ def measure(model, seed):
 PLANS = {"10-recipe": Plan(
     about="film reviews: the classic recipe, validation accuracy after each epoch, test accuracy of best and last",
     minutes=45, points=grid(model=["recipe", *COUNTS], seed=range(3)), measure=measure,
-    near={"best": Near(0.03)}, quick=dict(model="TF-IDF of words and pairs", seed=0))}
+    near={"best": 0.01, "last": 0.01}, sides=tuple(grid(model=["recipe", "TF-IDF of words"], seed=[0])), apart=False)}

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.experiments.echo import LONG, SHORT, SYMBOLS, WIDTH
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.llama import apply_rope
 from course_lib.masks import causal_mask
 from course_lib.positions import sinusoidal_positions
@@ -60,4 +60,4 @@ def measure(positions, steps, seed):
 PLANS = {"09-rotary": Plan(
     about="naming the symbol before, learned on 24 places, asked on 96: sinusoids and rotary positions",
     minutes=4, points=grid(positions=["sinusoids", "rotary"], steps=[300, 3000], seed=range(10)), measure=measure,
-    near={"trained": Near(0.05)}, quick=dict(positions="rotary", steps=300, seed=0))}
+    near={"trained": 0.02, "to 47": 0.02}, sides=tuple(grid(positions=["sinusoids", "rotary"], steps=[300], seed=[0])))}

@@ -2,9 +2,9 @@
 
 import torch
 
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 
-VERSIONS = ("version 1", "version 1, W √d times smaller", "version 2")
+VERSIONS = ("version 1", "version 1, W √d times smaller", "version 1, W begins at 0", "version 2", "divided by d")
 
 
 def train(version, optimizer, width, rate, seed, loss="squared error", steps=100):
@@ -17,9 +17,8 @@ def train(version, optimizer, width, rate, seed, loss="squared error", steps=100
     draw = torch.Generator().manual_seed(seed)
     mix = torch.linalg.qr(torch.randn(width, width, generator=draw))[0]  # orthogonal
     W = torch.randn(width, width, generator=draw) / width**0.5
-    if version == "version 1, W √d times smaller":
-        W = W / width**0.5
-    scale = width**0.5 if version == "version 2" else 1.0
+    W = W * {"version 1, W √d times smaller": width**-0.5, "version 1, W begins at 0": 0}.get(version, 1)
+    scale = {"version 2": width**0.5, "divided by d": width}.get(version, 1)
     optimizers = {"gradient descent": torch.optim.SGD, "Adam": torch.optim.Adam}
     step = optimizers[optimizer]([W.requires_grad_()], lr=rate)
 
@@ -50,44 +49,40 @@ def train(version, optimizer, width, rate, seed, loss="squared error", steps=100
         }
 
 
-# A small W does with rate/d (Adam: rate/√d) what the division does with rate: so the rates are powers of 4
+# A factor s in front of W is a start s times as large and a rate s² times as large (Adam: s times): each version is
+# tried at the same rates, in steps of 4, but where it is divided by d they are as much larger as the identity says.
 RATES = {"gradient descent": [4.0**k for k in range(-4, 4)], "Adam": [4.0**k for k in range(-6, 0)]}
 TUNING, SEEDS = [100, 101, 102], [0, 1, 2, 3, 4]
+FEW, MANY = 100, 1000  # steps
 
 
 def _points():
     """Every version with either loss and optimizer; the seeds from 100 on choose the rate, the others measure."""
-    for optimizer, rates in RATES.items():
-        for loss, widths, tried in (
-            ("squared error", [16, 64, 256], rates),
-            ("cross-entropy", [16, 256], rates[1:-1] if len(rates) > 6 else rates),
-        ):
-            yield from grid(
-                loss=[loss],
-                optimizer=[optimizer],
-                width=widths,
-                version=VERSIONS,
-                rate=tried,
-                seed=TUNING + SEEDS,
-            )
+    for steps, loss, widths in ((FEW, "squared error", [16, 64, 256]), (FEW, "cross-entropy", [16, 256]),
+                                (MANY, "squared error", [16, 256]), (MANY, "cross-entropy", [256])):
+        for optimizer, rates in RATES.items():
+            tried = rates if loss == "squared error" and steps == FEW else rates[1:]
+            for version in VERSIONS:
+                for width in widths:
+                    more = {"gradient descent": width, "Adam": width**0.5}[optimizer]
+                    yield from grid(steps=[steps], loss=[loss], optimizer=[optimizer], width=[width],
+                                    version=[version], seed=TUNING + SEEDS,
+                                    rate=[rate * (more if version == "divided by d" else 1) for rate in tried])
 
 
-QUICK = {
-    "loss": "squared error",
-    "optimizer": "gradient descent",
-    "width": 64,
-    "version": "version 2",
-    "rate": 16.0,
-    "seed": 0,
-}
+def _side(version, rate):
+    return dict(steps=FEW, loss="squared error", optimizer="gradient descent", width=256, version=version, rate=rate,
+                seed=0)
+
+
 PLANS = {
     "04-scaling": Plan(
-        about="a learned search among eight inputs, with two losses, optimizers and a "
+        about="a learned search among eight inputs, with two losses, optimizers and numbers of steps, and a "
         "rate chosen on seeds 100 to 102 alone",
-        minutes=7,
+        minutes=25,
         points=list(_points()),
         measure=train,
-        near={"error": Near(2e-3, 3), "wrong": Near(3e-3, 3)},
-        quick=QUICK,
+        near={"error": 0, "wrong": 0},
+        sides=(_side("version 1", 1.0), _side("version 2", 16.0)),
     )
 }

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 
 SCORES = {
     "additive": lambda q, k, v: torch.tanh(q[:, None] + k) @ v,
@@ -63,11 +63,12 @@ def train(score, width, rate, seed, steps=300):
 RATES, TUNING, SEEDS = [0.001, 0.003, 0.01, 0.03, 0.1], [100, 101, 102], [0, 1, 2, 3, 4]
 PLANS = {"04-scorers": Plan(
     about="share of right look-ups by four ways of scoring: a rate for each is chosen on seeds 100 to 102 alone",
-    minutes=15, measure=train, near={"right": Near(0.1)},
+    minutes=15, measure=train, near={"right": 0.02},
     points=grid(steps=[300], score=SCORES, width=[16, 64, 256], rate=RATES, seed=TUNING + SEEDS)
     + grid(steps=[3000], score=SCORES, width=[256], rate=RATES[1:4], seed=SEEDS[:3]),
-    quick=dict(steps=300, score="scaled dot", width=64, rate=0.03, seed=0)), "04-scorers-early": Plan(
+    sides=tuple(grid(steps=[300], score=["dot", "scaled dot"], width=[256], rate=[0.03], seed=[0]))),
+    "04-scorers-early": Plan(
     about="share of right look-ups after 100 steps, where those that will be right are not yet",
-    minutes=3, measure=train, near={"right": Near(0.1)},
+    minutes=3, measure=train, near={"right": 0.02},
     points=grid(steps=[100], score=SCORES, width=[16, 64, 256], rate=RATES, seed=TUNING + SEEDS),
-    quick=dict(steps=100, score="scaled dot", width=64, rate=0.03, seed=0))}
+    sides=tuple(grid(steps=[100], score=["dot", "scaled dot"], width=[256], rate=[0.03], seed=[0])))}

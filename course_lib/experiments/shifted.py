@@ -3,7 +3,7 @@
 import random
 
 from course_lib.classifier import EncoderClassifier
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.experiments.twins import PHRASES, accuracy, as_tensors, split_of_twins, trained
 
 REMARK = "as we had feared"
@@ -39,4 +39,4 @@ def measure(training, seed):
 PLANS = {"10-shifted": Plan(
     about="accuracy of an encoder on twin reviews with four words in front, trained without such remarks and with some",
     minutes=2, points=grid(training=["as usual", "with remarks"], seed=range(5)), measure=measure,
-    near={"usual": Near(0.05)}, quick=dict(training="with remarks", seed=0))}
+    near={"usual": 0.01, "moved": 0.02}, sides=tuple(grid(training=["as usual", "with remarks"], seed=[0])))}

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.training import fit, shuffled
 from course_lib.transformer import EncoderLayer
 
@@ -123,5 +123,5 @@ PLANS = {"14-transfer": Plan(
     + grid(start=list(PARTS)[5:6], labels=[256], steps=[1000], seed=SEEDS)
     + grid(start=list(PARTS)[6:], labels=[32, 64], steps=[1000], seed=SEEDS)
     + grid(start=list(AS_IT_IS), labels=[0], steps=[0], seed=SEEDS),
-    measure=transferred, near={"right": Near(0.06)},
-    quick=dict(start="from the words", labels=256, steps=300, seed=0))}
+    measure=transferred, near={"right": 0.02},
+    sides=tuple(grid(start=["from scratch", "from the words"], labels=[256], steps=[300], seed=[SEEDS[0]])))}

@@ -8,7 +8,7 @@ from torch import nn
 from course_lib.data.small_french import splits
 from course_lib.data.vocabulary import BOS, EOS, PAD, Vocabulary
 from course_lib.decoding import beam_search, greedy_decode
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.targets import masked_cross_entropy, shift_right
 from course_lib.training import fit, shuffled
 from course_lib.transformer import Transformer
@@ -96,4 +96,4 @@ PLANS = {"11-translators": Plan(
     about="the translator of lesson 11, stopped after 150 of its 624 steps: sentences written right, greedy and with "
           "a beam, and the word after a mistake",
     minutes=2, points=grid(seed=range(3)), measure=measure,
-    near={"right, of 500": Near(100), "own word shown": Near(0.2)}, quick=dict(seed=0))}
+    near={"right, of 500": 5, "right word shown": 0.02, "own word shown": 0.02}, sides=(dict(seed=0),))}

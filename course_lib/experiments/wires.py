@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.experiments.plan import Near, Plan, grid
+from course_lib.experiments.plan import Plan, grid
 from course_lib.layers import FeedForward
 from course_lib.training import fit
 
@@ -91,9 +91,9 @@ PLANS = {
         minutes=4, points=grid(wire=WIRES, scale=[0.25, 0.5, 1.0, XAVIER, 3.0], rate=[0.001, 0.002, 0.005],
                                seed=range(3), steps=[100])
         + grid(wire=["skip", "post-norm", "pre-norm"], scale=[XAVIER], rate=[0.001], seed=range(3), steps=[1000]),
-        measure=train, near={"right": Near(0.1)},
-        quick=dict(wire="skip", scale=1.0, rate=0.002, seed=0, steps=100)),
+        measure=train, near={"right": 0.02},
+        sides=tuple(grid(wire=["plain", "skip"], scale=[1.0], rate=[0.002], seed=[0], steps=[100]))),
     "08-width": Plan(
         about="errors of a feed-forward network over the width of its hidden layer, after few steps and after many",
         minutes=1, points=grid(task=list(TASKS), times=[2, 4, 8, 16], steps=[300, 3000], seed=range(3)), measure=learn,
-        near={"error": Near(0.05, 1.5)}, quick=dict(task="products", times=4, steps=300, seed=0))}
+        near={"error": 0.001}, sides=tuple(grid(task=["products"], times=[2, 4], steps=[300], seed=[0])))}
