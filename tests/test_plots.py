@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.display import descriptions, drawings, pictures, plots, style
+from course_lib.display import dark, descriptions, drawings, pictures, plots, style
 from course_lib.staff.lesson_text import ROOT, lesson_stems
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -180,6 +180,39 @@ def test_a_tag_is_made_shorter_and_says_the_same(tag, shorter):
     assert pictures._shorter(tag) == shorter
 
 
+@pytest.mark.parametrize("of, name", [("numbers", "course-pixels"), ("colours", "course-picture")])
+def test_pixels_turn_with_the_page_and_a_photo_stays(of, name):
+    """A negative of a photograph."""
+    figure, axes = plt.subplots(figsize=(2, 2))
+    axes.imshow(np.random.default_rng(0).random((90, 90) if of == "numbers" else (90, 90, 3)))
+    html = pictures.as_html(figure, "many squares")
+    assert image(html)[0] == "png" and f'class="{name}"' in html
+
+
+def test_every_colour_of_an_svg_has_its_own_on_a_dark_page():
+    """White words on white paper: a colour in one of the two ways to write it that is not exchanged."""
+    svg = pictures.svg_of('<path fill="#0f7c94" style="stroke: #2f2c29"/><stop stop-color="#fff"/><text>black</text>', 9, 9)
+    rules = dark.with_dark_rules(svg).split("@media(prefers-color-scheme:dark)")[1]
+    for place, what, colour in (('[fill="#0f7c94"]', "fill", "#0f7c94"), ('[style*="stroke: #2f2c29"]', "stroke", "#2f2c29"),
+                                ('[stop-color="#fff"]', "stop-color", "#ffffff"),
+                                (f'[fill="{style.PAPER}"]', "fill", style.PAPER)):
+        assert f"{place}{{{what}:{dark.on_dark(colour)}!important}}" in rules
+    assert f"svg{{fill:{dark.on_dark('#000000')}}}" in rules
+    assert dark.on_dark("#000000") == "#ffffff" and dark.on_dark("#ffffff") == "#000000"
+
+
+def test_the_strip_of_a_scale_has_the_colours_of_the_squares():
+    """A scale that says 0.5 of a colour that no square of 0.5 has."""
+    figure = plots.panels({"": torch.tensor([[0.0, 0.5, 1.0]])}, ["a"], list("xyz"), "weight")
+    root = drawn(figure)
+    stops = [stop.get("stop-color") for stop in root.iter(f"{SVG}stop")]
+    (strip,) = [r for r in root.iter(f"{SVG}rect") if r.get("fill").startswith("url(")]
+    assert [stops[0], stops[len(stops) // 2], stops[-1]] == [squares(root)[0, n] for n in range(3)]
+    gradient = next(root.iter(f"{SVG}linearGradient"))
+    assert (gradient.get("y1"), gradient.get("y2")) == ("1", "0"), "from the bottom up"
+    assert float(strip.get("height")) > float(strip.get("width")) > 0
+
+
 # Heat maps
 
 
@@ -248,6 +281,13 @@ def test_a_weight_has_no_scale_of_its_own():
     """Weights that are larger in one picture than in the next."""
     with pytest.raises(ValueError, match="leave out limit"):
         small_map(kind="weight", limit=0.5)
+
+
+def test_what_is_no_weight_is_not_drawn_as_one():
+    """Queries in the colours of weights."""
+    for values in (((0.2, -0.1),), ((0.2, 1.5),)):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            small_map(values, kind="weight")
 
 
 def test_panels_share_one_scale_and_state_it():

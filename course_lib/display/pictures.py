@@ -7,15 +7,17 @@ from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from course_lib.display import style
+from course_lib.display import dark, style
 
 SQUARES = 4096  # of heat maps in one SVG; with more it is dense, and drawn as a PNG
 HEAVY = 80_000  # characters: an SVG that is longer, of many thousand points, is drawn as a PNG
 INCH = 100  # pixels of an inch on the page; a PNG has twice as many
 ROUND = 12  # the radius of the paper's corners, in pixels
+STRIP = "strip"  # the gid of an image that states a scale: a column of colours
 PLAIN = ("auto", "antialiased", "nearest", "none")  # interpolations that leave a square a square
 
 
@@ -25,7 +27,7 @@ def as_html(picture, alt):
     picture: a matplotlib figure, which is closed, or the text of an SVG
     """
     if isinstance(picture, str):
-        return _image("svg+xml", picture.encode(), alt, "", "")
+        return _image("svg+xml", dark.with_dark_rules(picture).encode(), alt, "", "")
     picture.draw_without_rendering()
     picture.set_layout_engine("none")  # a layout moves again when it is asked twice
     frame = picture.get_tightbbox().padded(0.15)  # inches
@@ -34,12 +36,13 @@ def as_html(picture, alt):
     svg = as_svg(picture, frame)
     hover = "".join(_hover(axes, frame) for axes in picture.axes)
     if svg is not None:
-        html = _image("svg+xml", svg.encode(), alt, "", hover)
+        html = _image("svg+xml", dark.with_dark_rules(svg).encode(), alt, "", hover)
     else:
         png = io.BytesIO()
         picture.savefig(png, format="png", dpi=2 * INCH, bbox_inches=frame, metadata={"Software": None})
         width = f'width="{round(frame.width * INCH)}" '
-        html = _image("png", png.getvalue(), alt, width, hover, f";border-radius:{ROUND}px")
+        kind = "picture" if _holds_a_photo(picture) else "pixels"
+        html = _image("png", png.getvalue(), alt, width, hover, f";border-radius:{ROUND}px", kind)
     plt.close(picture)
     return html
 
@@ -62,7 +65,8 @@ def as_svg(figure, frame):
     svg = _tidy(text.getvalue(), frame)
     for name, image in places.items():
         svg = re.sub(rf'<g id="{name}"><path[^>]*?( clip-path="[^"]*")?( style="[^"]*")?/></g>',
-                     lambda found, image=image: _squares(image, frame, found[1] or ""), svg)
+                     lambda found, image=image, name=name: _strip(image, frame, name) if image.get_gid() == STRIP
+                     else _squares(image, frame, found[1] or ""), svg)
     figure.patch.set_visible(True)
     for image, spot in zip(images, spots, strict=True):
         image.set_visible(True)
@@ -82,10 +86,16 @@ def svg_of(body, width, height, scale=1.0):
             f'height="{height:g}" rx="{ROUND / scale:g}" fill="{style.PAPER}"/>{body}</svg>')
 
 
-def _image(kind, data, alt, width, hover, corners=""):
+def _image(kind, data, alt, width, hover, corners="", name="picture"):
     text = base64.b64encode(data).decode()
-    return (f'<div style="position:relative;display:inline-block"><img src="data:image/{kind};base64,{text}" {width}'
-            f'alt="{escape(alt)}" style="max-width:100%;display:block{corners}">{hover}</div>')
+    return (f'<div style="position:relative;display:inline-block"><style>{dark.RULES}</style>'
+            f'<img src="data:image/{kind};base64,{text}" {width}alt="{escape(alt)}" class="course-{name}" '
+            f'style="max-width:100%;display:block{corners}">{hover}</div>')
+
+
+def _holds_a_photo(figure):
+    """Is one of its images made of colours, and not of numbers? Its colours are its own."""
+    return any(image.get_array().ndim == 3 for axes in figure.axes for image in axes.images)
 
 
 def _hover(axes, frame):
@@ -126,11 +136,27 @@ def _take_the_place_of(image, name):
                                           facecolor="none", edgecolor="none"))
 
 
-def _squares(image, frame, clip):
-    """The squares of an image as SVG paths, one for each colour, neighbours in a row joined."""
+def _corners(image):
+    """The places of the first number of an image and of the last one, in inches: (x0, y0), (x1, y1)."""
     left, right, bottom, top = image.get_extent()
     first, last = ((left, top), (right, bottom)) if image.origin == "upper" else ((left, bottom), (right, top))
-    (x0, y0), (x1, y1) = image.axes.transData.transform([first, last]) / image.axes.figure.dpi  # inches
+    return image.axes.transData.transform([first, last]) / image.axes.figure.dpi
+
+
+def _strip(image, frame, name):
+    """A column of colours as an SVG rectangle that fades from each to the next."""
+    (x0, y0), (x1, y1) = _corners(image)
+    colours = image.to_rgba(image.get_array()[:, 0])
+    stops = "".join(f'<stop offset="{n / (len(colours) - 1):.4g}" stop-color="{to_hex(colour)}"/>'
+                    for n, colour in enumerate(colours))
+    return (f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient><rect fill="url(#{name})" '
+            f'x="{72 * (x0 - frame.x0):.2f}" y="{72 * (frame.y1 - y1):.2f}" width="{72 * (x1 - x0):.2f}" '
+            f'height="{72 * (y1 - y0):.2f}"/>')
+
+
+def _squares(image, frame, clip):
+    """The squares of an image as SVG paths, one for each colour, neighbours in a row joined."""
+    (x0, y0), (x1, y1) = _corners(image)
     colours = image.to_rgba(image.get_array(), bytes=True)  # (R, C, 4)
     rows, columns = colours.shape[:2]
     paths = {}

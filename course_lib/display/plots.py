@@ -13,11 +13,12 @@ from matplotlib.path import Path
 from course_lib.display import style
 from course_lib.display.descriptions import description
 from course_lib.display.live import somebody_is_looking
-from course_lib.display.pictures import as_html
+from course_lib.display.pictures import STRIP, as_html
 
 style.use()
 WEIGHTS, SIGNED = style.WEIGHTS, style.SIGNED  # colour maps: from zero up, such as attention weights; around zero
 HOVER = 1024  # squares: with more, a notebook grows heavy, and nobody finds one under the mouse
+STEPS = 25  # colours that a strip names; between them it fades
 FEW = 64  # squares: of so many, the numbers are printed
 
 
@@ -55,7 +56,7 @@ def heat_map(axes, matrix, rows, columns, title="", numbers=None, limit=None, ki
     numbers: whether the numbers stand in the squares; None: where there are at most FEW
     limit:   the number of the fullest colour, or both ends (low, high) as from one_scale; by default the largest one
     kind:    "weight" (always 0 to 1), "score" (around 0), "query", "key", "value" or "stream" (what flows on), each in
-             its colour; None: as weights from 0 up, or as scores where a number is negative
+             its colour; None: as what flows on, or as scores where a number is negative
     mask:    bool, broadcast to (R, C), True = may be seen; what is not finite is hatched, too
     """
     matrix = matrix.detach().cpu().double()
@@ -63,6 +64,8 @@ def heat_map(axes, matrix, rows, columns, title="", numbers=None, limit=None, ki
     low, high = limit if isinstance(limit, tuple) else _limits(matrix, limit, kind)
     if kind == "weight" and (low, high) != (0, 1):
         raise ValueError("weights are always drawn from 0 to 1: leave out limit.")
+    if kind == "weight" and bool(((matrix < -1e-6) | (matrix > 1 + 1e-6))[seen].any()):
+        raise ValueError("weights lie between 0 and 1: what is not one has another kind.")
     values = np.ma.masked_array(matrix.numpy(), ~seen.numpy())
     axes.imshow(values, cmap=style.colour_map(kind, low < 0), vmin=low, vmax=high)
     _lines_and_hatching(axes, seen)
@@ -151,6 +154,9 @@ def scale(axes, kind=None):
     image = axes.flat[0].images[0]
     low, high = image.get_clim()
     strip = axes.flat[0].figure.colorbar(image, ax=axes, aspect=30, shrink=0.6, pad=0.02, label=kind or "")
+    strip.solids.remove()
+    strip.ax.imshow(np.linspace(low, high, STEPS)[:, None], cmap=image.cmap, vmin=low, vmax=high, aspect="auto",
+                    origin="lower", extent=(0, 1, low, high), gid=STRIP)
     ends = sorted({low, 0.0, high})
     strip.set_ticks(ends, labels=[f"{end:.3g}".replace("-", "−") for end in ends])
     strip.outline.set_visible(False)

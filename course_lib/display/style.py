@@ -59,9 +59,9 @@ AROUND = {kind: _ramp(f"{kind} around 0", below, ZERO, HUES[kind]) for kind, bel
 def colour_map(kind, signed):
     """The colour map of a kind of numbers, around zero if signed, else from zero up.
 
-    kind: one of HUES; None: as scores where they are signed, else as weights
+    kind: one of HUES; None: as scores where they are signed, else as what flows on
     """
-    return AROUND.get(kind, SIGNED) if signed else ABOVE[kind or "weight"]
+    return AROUND.get(kind, SIGNED) if signed else ABOVE[kind or "stream"]
 
 
 def use():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from IPython.display import display
 
+from course_lib.display.dark import with_dark_rules
 from course_lib.display.descriptions import description
 from course_lib.display.instruments import clock_hands, query_among_keys, softmax_and_scale
 from course_lib.display.instruments.pen import STYLE
@@ -33,9 +34,10 @@ def as_html(name, says, **data):
     if name not in INSTRUMENTS:
         raise ValueError(f"there is no instrument {name}, only {', '.join(INSTRUMENTS)}")
     given = INSTRUMENTS[name].given(**data)
-    picture = base64.b64encode(INSTRUMENTS[name].still(**given).encode()).decode()
+    picture = base64.b64encode(with_dark_rules(INSTRUMENTS[name].still(**given)).encode()).decode()
     numbers = escape(json.dumps(given, ensure_ascii=False, separators=(",", ":")))
     script = "".join((HERE / f"{part}.js").read_text(encoding="utf-8") for part in ("instrument", name))
     return (f'<div class="course-instrument" data-instrument="{name}" data-given="{numbers}">\n'
-            f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(says)}" style="max-width:100%">\n'
+            f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(says)}" '
+            f'class="course-picture" style="max-width:100%">\n'
             f"<style>\n{STYLE}</style>\n<script>\n(() => {{\n{script}}})();\n</script>\n</div>")

@@ -4,8 +4,12 @@ import re
 from html import escape
 from pathlib import Path
 
-STYLE = (Path(__file__).parent / "instrument.css").read_text(encoding="utf-8")
-COLOURS = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", STYLE))
+from course_lib.display.dark import RULES, on_dark, where_dark
+
+LIGHT = (Path(__file__).parent / "instrument.css").read_text(encoding="utf-8")
+COLOURS = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", LIGHT))
+ON_DARK = "".join(f"--{name}:{on_dark(colour)};" for name, colour in COLOURS.items())
+STYLE = LIGHT + where_dark(".course-instrument", f"{ON_DARK}color-scheme:dark") + RULES
 FONT = "Inter, 'Source Sans 3', system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 

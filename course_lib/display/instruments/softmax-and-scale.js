@@ -17,9 +17,9 @@ class Scores {
   get all() { return this.shape.map(x => x * this.spread); }
   get weights() { return softmax(this.all); }
 
-  // Set one by one: their shape has standard deviation 1 (as torch.std has it), and the spread is the rest
+  // Set one by one: their shape has standard deviation 1 (the mean of squares, then the root), and the spread is the rest
   take(numbers) {
-    const mean = sum(numbers) / this.N, spread = Math.sqrt(sum(numbers.map(x => (x - mean) ** 2)) / (this.N - 1));
+    const mean = sum(numbers) / this.N, spread = Math.sqrt(sum(numbers.map(x => (x - mean) ** 2)) / this.N);
     if (spread > 1e-6) Object.assign(this, { shape: numbers.map(x => x / spread), spread, by_width: false });
   }
 

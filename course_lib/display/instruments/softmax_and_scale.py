@@ -29,7 +29,7 @@ def still(scores, widths=True):
     sheet.text(28, 38, TITLE, size=18, bold=True)
     shape = torch.tensor(scores, dtype=torch.float64)
     for i, spread in enumerate(SPREADS):
-        _column(sheet, 28 + 308 * i, (shape / shape.std() * spread).tolist(), spread)
+        _column(sheet, 28 + 308 * i, (shape / shape.std(correction=0) * spread).tolist(), spread)
     return sheet.svg()
 
 
