@@ -1,5 +1,6 @@
 """Lesson pages: the executed solution, its answers folded, and three ways to begin the lesson."""
 
+import ast
 import base64
 import json
 import re
@@ -8,11 +9,12 @@ import struct
 from course_lib.staff import site
 from course_lib.staff.first_cell import TAG
 from course_lib.staff.lesson_text import ROOT, WAYS_ON, lesson_stems
-from course_lib.staff.notebooks import FURTHER
+from course_lib.staff.notebooks import FURTHER, without_magics
 from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
 
 FOLDED = {"exercise": ("hide-input", "Answer"), "claim": ("hide-input", "The proof"), "predict": ("remove-input", "")}
+PICTURE_CODE = ("hide-input", "The code of this picture")
 BEGIN_FURTHER = '<details class="further"><summary>Optional: read on</summary>'
 WIDE = 800  # pixels: a wider picture is not squeezed on a phone, it scrolls
 PICTURE = re.compile(r'<img src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/]+=*)"( width="(\d+)")?')
@@ -35,6 +37,8 @@ def page(stem):
     for cell in notebook["cells"]:
         for tag in FOLDED.keys() & set(cell["metadata"].get("tags", [])):
             _fold(cell, *FOLDED[tag])
+        if cell["cell_type"] == "code" and _only_shows("".join(cell["source"])):
+            _fold(cell, *PICTURE_CODE)
         for output in cell.get("outputs", []):
             _mark_wide_pictures(output)
     notebook["cells"] = _folded_sections(notebook["cells"])
@@ -57,8 +61,16 @@ def buttons(stem):
 
 def _fold(cell, how, prompt):
     """The code of a cell is hidden until somebody asks for it, or for good."""
-    cell["metadata"]["tags"] = [*cell["metadata"]["tags"], how]
+    cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), how]
     cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+
+
+def _only_shows(source):
+    """Does a cell do nothing but show pictures and instruments?"""
+    body = ast.parse(without_magics(source)).body
+    shown = [ast.unparse(node.value.func) for node in body
+             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    return bool(body) and len(shown) == len(body) and set(shown) <= {"plots.show", "instruments.show"}
 
 
 def _folded_sections(cells):
