@@ -19,7 +19,7 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "my_answers"))
     for name in ("README.md", "requirements.txt"):
         shutil.copy(ROOT / name, tmp_path)
-    assert len(FILES) == 5 and len(PYTHON) == 4
+    assert len(FILES) == 6 and len(PYTHON) == 4
     for path, text in FILES:
         assert not (tmp_path / path).exists()
         (tmp_path / path).write_text(text, encoding="utf-8")
@@ -29,6 +29,9 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
     lesson = (tmp_path / "lessons" / "16_hard_attention.ipynb").read_text(encoding="utf-8")
     assert "raise NotImplementedError" in lesson and "argmax" not in lesson
     assert "16 · Hard attention" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert 'up = ...  # yours' in lesson and "because the best" not in lesson and "every weight moves" not in lesson
+    falls = "from course_lib.staff import refuting as r; print([r.falls(e) for e in r.edits() if e.stem[:2] == '16'])"
+    assert prepared_python.run(tmp_path, "-c", falls).stdout.strip() == "[True]"
     shown = re.search(r"`python3 start\.py python (-m course_lib\.staff\.mistakes .+?)`", GUIDE)[1]
     assert "the-least-suitable: The input with the smallest" in _run(tmp_path, shown)
     _run(tmp_path, f"-m ruff check --config {ROOT / 'pyproject.toml'} {' '.join(PYTHON)}")
