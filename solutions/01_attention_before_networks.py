@@ -177,7 +177,7 @@ mixed = torch.cat([weighted_sum(hard_weights[:, d], x[:, d : d + 1]) for d in ra
 max_pooling_is_a_weighted_sum = torch.equal(mixed, largest)
 assert max_pooling_is_a_weighted_sum
 figure, axis = plt.subplots(figsize=(3.4, 3.2))
-plots.heat_map(axis, hard_weights, names, features, title="weights of max-pooling")
+plots.heat_map(axis, hard_weights, names, features, title="weights of max-pooling", kind="weight")
 axis.set(xlabel="channel", ylabel="region")
 plots.show(figure, "Five regions, four channels. Each column has a single 1 and four zeros: light from the sky, wet "
                    "from the river, alive from the cat, built from the house. The row of the meadow is all zero.")
@@ -564,7 +564,7 @@ for axis in axes:
     axis.set(xticks=[], yticks=[])
 figure.colorbar(shown, ax=axes[1], label="weight")
 plots.show(figure, "Left, the landscape. Right, the same landscape in the colour of its weights: the whole sky with "
-                   "sun and clouds is bright, 0.94; the river is dark, 0.05; house 0.01, meadow and cat 0.00.")
+                   "sun and clouds in full colour, 0.94; the river is faint, 0.05; house 0.01, meadow and cat 0.00.")
 
 # %% [markdown] name="scores"
 # ## Scores: how they are computed, and what they are used for
@@ -588,7 +588,8 @@ _, *below = tables
 figure, axes = plt.subplot_mosaic([["query", *"...."], below], figsize=(12, 4.4), layout="constrained",
                                   width_ratios=[4, 1.5, 1.5, 4, 4], height_ratios=[1, 5])
 for title, (matrix, rows, columns) in tables.items():
-    plots.heat_map(axes[title], matrix, rows, columns, title=title)
+    kind = "weight" if title.startswith("2. weights") else None
+    plots.heat_map(axes[title], matrix, rows, columns, title=title, kind=kind)
     axes[title].set_xlabel("feature" if columns == features else "")
 axes["query"].set(xticks=[], xlabel="")
 axes["inputs x"].set_ylabel("region")
@@ -666,7 +667,7 @@ looks = torch.stack([ask(query, x)[0] for query in queries])  # (M, N)
 every_question_looks_elsewhere = len(set(looks.argmax(dim=1).tolist())) == 4
 assert every_question_looks_elsewhere
 figure, axis = plt.subplots(figsize=(4.6, 3.4))
-plots.heat_map(axis, looks, list(questions), names, title="weights")
+plots.heat_map(axis, looks, list(questions), names, title="weights", kind="weight")
 axis.set(xlabel="region", ylabel="query")
 plots.show(figure, "Weights of four questions over five regions. The weather: sky 0.94. Water: river 0.91. The cat: "
                    "cat 0.95. Anyone at home: house 0.99. Each question has its largest weight in another region.")

@@ -161,7 +161,7 @@ print("x:", tuple(x.shape), " weights:", tuple(all_weights.shape), " new sequenc
 
 # %%
 figure, axes = plt.subplots(figsize=(4.6, 4.4))
-plots.heat_map(axes, all_weights, words, words, title="weights")
+plots.heat_map(axes, all_weights, words, words, title="weights", kind="weight")
 axes.set(xlabel="is asked", ylabel="asks")
 plots.show(figure, "Weights, 7 by 7. Train, left and time give themselves 0.8 to 0.9. Station gives 0.37 to train and "
                    "0.37 to itself, on gives 0.49 to time and 0.18 to itself. Both words 'the' give each word 0.14.")

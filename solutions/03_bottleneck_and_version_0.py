@@ -468,7 +468,7 @@ found = "".join(word[n] for n in backwards.argmax(dim=1))
 version_0_reads_star_backwards = found == "rats"
 assert version_0_reads_star_backwards
 figure, axes = plt.subplots(figsize=(3, 3))
-plots.heat_map(axes, backwards, ["place 3", "place 2", "place 1", "place 0"], list(word), title=found)
+plots.heat_map(axes, backwards, ["place 3", "place 2", "place 1", "place 0"], list(word), title=found, kind="weight")
 axes.set(xlabel="input", ylabel="asked for")
 axes.tick_params("x", rotation=0)
 plots.show(figure, "Weights, 4 by 4, for the letters s, t, a, r. The large weights, 0.95 to 0.98, stand on the "
@@ -603,7 +603,7 @@ assert it_sinks_slowly_beyond
 # The weights are a picture: one row for each letter written, one column for each letter read. The paper calls it a
 # (soft) **alignment**, and shows which French word comes from which English one (figure 3).
 #
-# **Predict** it for "repaid", written backwards: "diaper". Where is the bright square in each row?
+# **Predict** it for "repaid", written backwards: "diaper". Where is the largest weight in each row?
 
 # %%
 @torch.no_grad()
@@ -611,16 +611,16 @@ def draw_alignment(axes, model, word):
     """The weights for one word; rows are the letters written, columns the letters read."""
     logits, weights = write(model, to_ids(word))  # (1, T, K), (1, T, T)
     written = [letters[i] for i in logits[0].argmax(-1)]
-    plots.heat_map(axes, weights[0], written, list(word))
+    plots.heat_map(axes, weights[0], written, list(word), kind="weight")
     axes.set(xlabel="read", ylabel="written")
     axes.tick_params("x", rotation=0)
 
 
 figure, axes = plt.subplots(figsize=(4, 4))
 draw_alignment(axes, searcher, "repaid")
-plots.show(figure, "Weights, 6 by 6, for repaid, written as diaper. Each row has one bright square. They run from top "
+plots.show(figure, "Weights, 6 by 6, for repaid, written as diaper. Each row has one large weight. They run from top "
                    "right to bottom left, but one column to the right of the letter that is written; the first two "
-                   "rows share the last column, and the first column stays dark.")
+                   "rows share the last column, and the first column gets next to nothing.")
 
 # %% [markdown]
 # A diagonal, as it should be. But to write the last letter, "r", it looks at "e", **one place to the right** of "r". An
@@ -698,7 +698,7 @@ figure, axes = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 for axis, model, name in zip(axes, (searcher, from_the_right), ("left to right", "right to left"), strict=True):
     draw_alignment(axis, model, "repaid")
     axis.set_title(f"encoder reads from {name}")
-plots.show(figure, "Two heat maps for repaid, written as diaper. Encoder from left to right: bright squares one column "
+plots.show(figure, "Two heat maps for repaid, written as diaper. Encoder from left to right: the large weights stand one column "
                    "right of the mirrored letter. From right to left: the largest weight of each row stands on "
                    "the diagonal from top right to bottom left, and its neighbours get some, too.")
 

@@ -18,7 +18,7 @@ import torch
 
 from course_lib import check
 from course_lib.attention import scaled_dot_product_attention_single as attention_v2
-from course_lib.display import plots
+from course_lib.display import plots, style
 from course_lib.training import fit
 
 torch.set_num_threads(1)
@@ -258,8 +258,8 @@ W_k = torch.eye(6)[:, :4]  # (D_x, D_q) = (6, 4), keeps the kind
 W_v = torch.eye(6)[:, 4:]  # (D_x, D_v) = (6, 2), keeps the content
 keys, values = x @ W_k, x @ W_v  # (N, D_q), (N, D_v)
 figure, axes = plt.subplots(1, 2, figsize=(6.4, 3), layout="constrained")
-plots.heat_map(axes[0], keys, words, kinds, title="keys = x @ W_k")
-plots.heat_map(axes[1], values, words, contents, title="values = x @ W_v")
+plots.heat_map(axes[0], keys, words, kinds, title="keys = x @ W_k", kind="key")
+plots.heat_map(axes[1], values, words, contents, title="values = x @ W_v", kind="value")
 plots.show(figure, "Keys, five words by four kinds: Jane person 2, visite action 2, l'Afrique place 2, en place 1 and "
                    "time 1, septembre time 2. Values, five words by two contents: visite travel 2, l'Afrique warm 2, "
                    "septembre warm 1, the others 0.")
@@ -337,7 +337,7 @@ tuple(cross(queries, x, unchanged, unchanged).shape)
 # %%
 delivered = cross(wishes, x, W_k, W_v)  # (M, D_v)
 figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained", width_ratios=[2, 1])
-plots.heat_map(axes[0], torch.softmax(scores, dim=1), writer, words, title="weights")
+plots.heat_map(axes[0], torch.softmax(scores, dim=1), writer, words, title="weights", kind="weight")
 plots.heat_map(axes[1], delivered, ["an action", "a place", "a time"], contents, title="delivered")
 plots.show(figure, "Weights: the wish for an action gives visite 0.93; for a place, l'Afrique 0.84 and en 0.11; for a "
                    "time, septembre 0.84 and en 0.11. Delivered: travel 1.86 for the action, warm 1.70 for the place, "
@@ -527,8 +527,8 @@ W_q = torch.zeros(6, 4)  # (D_x, D_k)
 W_q[0, 1] = W_q[1, 0] = W_q[2, 1] = W_q[3, 2] = 2.0
 asks = x @ W_q  # (N, D_k)
 figure, axes = plt.subplots(1, 2, figsize=(6.8, 3), layout="constrained")
-plots.heat_map(axes[0], asks, words, kinds, title="queries: what it wants")
-plots.heat_map(axes[1], keys, words, kinds, title="keys: what it is")
+plots.heat_map(axes[0], asks, words, kinds, title="queries: what it wants", kind="query")
+plots.heat_map(axes[1], keys, words, kinds, title="keys: what it is", kind="key")
 plots.show(figure, "Queries: Jane wants action 4, visite person 4, l'Afrique action 4, en action 2 and place 2, "
                    "septembre place 4. Keys as before: Jane person 2, visite action 2, l'Afrique place 2, en place 1 "
                    "and time 1, septembre time 2.")
@@ -752,9 +752,9 @@ for term, matrix in terms.items():
 # %%
 pattern = terms["softmax(...)"]  # (N, N)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-plots.heat_map(axes[0], pattern, words, words, title="as a heat map")
+plots.heat_map(axes[0], pattern, words, words, title="as a heat map", kind="weight")
 rows, columns = torch.meshgrid(torch.arange(5), torch.arange(5), indexing="ij")
-axes[1].scatter(columns, rows, s=900 * pattern, color="#46327e")
+axes[1].scatter(columns, rows, s=900 * pattern, color=style.WEIGHT)
 axes[1].set_xticks(range(5), words, rotation=45, ha="right")
 axes[1].set_yticks(range(5), words)
 axes[1].set(title="as circles", xlim=(-0.6, 4.6), ylim=(4.6, -0.6), aspect="equal")
@@ -793,8 +793,8 @@ one_way
 # ## Three matrices to learn
 #
 # We wrote `W_q`, `W_k` and `W_v` by hand. A network learns them. Each is one layer of the plainest kind: every input
-# joined to every output, no bias, no activation. A dark line is one of our numbers; a pale line is a zero that training
-# may change.
+# joined to every output, no bias, no activation. A thick line is one of our numbers; a thin line is a zero that
+# training may change.
 
 # %%
 def draw_layer(axis, W, outputs, title):
@@ -817,9 +817,9 @@ figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 draw_layer(axes[0], W_q, [f"wants {kind}" for kind in kinds], "W_q makes the query")
 draw_layer(axes[1], W_k, [f"is {kind}" for kind in kinds], "W_k makes the key")
 draw_layer(axes[2], W_v, [f"gives {content}" for content in contents], "W_v makes the value")
-plots.show(figure, "Three small networks, each with six inputs. W_q has four outputs; dark lines lead from person and "
-                   "place to wants action, from action to wants person, from time to wants place. W_k has four; dark "
-                   "lines join each kind to itself. W_v has two; dark lines join travel to travel and warm to warm.")
+plots.show(figure, "Three small networks, each with six inputs. W_q has four outputs; thick lines lead from person and "
+                   "place to wants action, from action to wants person, from time to wants place. W_k has four; thick "
+                   "lines join each kind to itself. W_v has two; thick lines join travel to travel and warm to warm.")
 
 # %% [markdown]
 # All five words go through the **same** three layers. In PyTorch such a layer is `nn.Linear` without bias, which keeps

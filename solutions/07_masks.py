@@ -272,7 +272,7 @@ print("left:", left.tolist(), " divided by their sum:", renormalised.tolist())
 steps = {"scores": scores, "masked": scores, "exponentials": scores.exp() * mask, "weights": before}
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), sharey=True, layout="constrained")
 for axis, (title, matrix) in zip(axes, steps.items(), strict=True):
-    plots.heat_map(axis, matrix, words, words, title=title)
+    plots.heat_map(axis, matrix, words, words, title=title, kind="weight" if title == "weights" else None)
     axis.set(xlabel="is asked")
 for i, j in (~mask).nonzero().tolist():  # cover what is hidden
     axes[1].add_patch(plt.Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="white", edgecolor="grey", hatch="//"))

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 09 · Position
 #
-# *75 minutes: reading 28, predicting 9, writing 38 · needs lessons 06 and 08 · three exercises*
+# *75 minutes: reading 29, predicting 11, writing 35 · needs lessons 06 and 08 · three exercises*
 #
 # **At the end you can**
 #
@@ -14,7 +14,7 @@
 import torch
 from torch import nn
 
-from course_lib import check, claim, mine, predict
+from course_lib import check, claim, intervene, mine, predict
 from course_lib.display import instruments, plots
 from course_lib.display.drawings import clock_hands
 from course_lib.display.drawings import positions as draw
@@ -52,7 +52,11 @@ predict(
     {
         "another vector: hot and cold have swapped": "Where in a score would you see "
         "that? It is a query times a key, and both are made of words alone.",
-        "the same vector as in the first": True,
+        "the same vector as in the first": (
+            True,
+            "A score compares two words, and both sentences hold the same words: "
+            "the same scores, weights and sum.",
+        ),
         "another vector in some of the heads": "Heads differ from each other. But "
         "each of them scores pairs of words, and the pairs are the same in both "
         "sentences.",
@@ -86,7 +90,7 @@ print(f"the means of the twins differ by {(deep_hot - deep_cold).abs().max():.4f
 claim("“soup” gets the same vector in both sentences",
       torch.allclose(y_hot[0, 1], y_cold[0, 1], atol=1e-6))
 claim("after six layers the means of the twins are the same",
-      torch.allclose(deep_hot, deep_cold, atol=1e-5))
+      (deep_hot - deep_cold).abs().max() < 1e-5)
 
 # %% [markdown] name="two-options"
 # ## Two options
@@ -105,10 +109,14 @@ predict(
     "Six random vectors, one for each place, are added to the words. Nothing is "
     "trained. After attention, the means of the twins …",
     {
-        "differ": True,
-        "are the same: random vectors say nothing": "They need not say anything. Is "
+        "differ already": (
+            True,
+            "“Hot” carries the vector of another place in each sentence, so two "
+            "different sets of vectors go in.",
+        ),
+        "are the same": "Random vectors say nothing? They need not say anything. Is "
         "the input of the attention still the same set of vectors in both sentences?",
-        "differ after training only": "Training decides what a difference is used "
+        "differ only when trained": "Training decides what a difference is used "
         "for. Is there none before it? Look at what is added to “hot” in each "
         "sentence.",
     },
@@ -134,9 +142,8 @@ apart = {
 # %% tags=["claim"]
 # The proof
 alone, recurrent, injected = (difference.norm() for difference in apart.values())
-claim("attention alone cannot tell the twins apart", alone < 1e-5)
-claim("both options tell them apart before any training",
-      min(recurrent, injected) > 0.001)
+claim("both options tell them apart before any training, attention alone does not",
+      min(recurrent, injected) > 0.001 and alone < 1e-5)
 
 # %% [markdown]
 # Both work. The Transformer takes the second: it adds. What is left is the question in
@@ -166,7 +173,11 @@ dict(zip(hot, [round(p, 1) for p in fraction(6)[:, 0].tolist()], strict=True))
 predict(
     "With a seventh word, how many of the first six keep their number?",
     {
-        1: True,
+        1: (
+            True,
+            "Only the first word keeps its 0. The others move together to make "
+            "room.",
+        ),
         6: "“Cold” had the 1, and the 1 now belongs to “today”. So “cold” has to "
         "move, and it is not the only one.",
         5: "Five is how many of them move. How many stay?",
@@ -189,25 +200,64 @@ plots.show(draw.rulers({n: fraction(n)[:, 0] for n in (6, 7, 11)}), "rulers")
 # %% tags=["claim"]
 # The proof
 step = {n: (fraction(n)[1] - fraction(n)[0]).item() for n in (6, 11)}
-claim("one more word moves all but the first",
-      ((before - after).abs() > 0.01).sum() == 5)
 claim("a step among six words is two among eleven", abs(step[6] - 2 * step[11]) < 1e-6)
 
 # %% [markdown] name="integers"
 # ## Bad idea 2: count
 #
 # 0, 1, 2, 3 … Now a step is a step, and old words keep their numbers. But the numbers
-# grow without bound. Add 100 to all features of a word, which are about ±1: what
-# is left is nearly all position. And a longer text brings numbers that are larger than
-# any the network has met.
+# grow without bound: a longer text brings larger ones than any the network has met. And
+# what do they do to the words they are added to?
+
+# %% tags=["predict"]
+predict(
+    "Both words stand at position 100: that is added to all their features, which are "
+    "about ±1. Before any norm, their cosine similarity is …",
+    {
+        "near 1": (
+            True,
+            "Nearly all of both vectors is the same 100. What tells the words apart "
+            "is a hundredth of it.",
+        ),
+        "near 0, as without a position": "Both words get the same large number added. "
+        "Write down their first features, say 100.3 and 98.9.",
+        "near ½: half word, half position": "That would need words and positions of "
+        "equal size. Here it is about 1 against 100.",
+    },
+    concept="C089",
+)
 
 # %%
 def integers(n):
     return torch.arange(n).float()[:, None]  # (n, 1)
 
 
-print([round(v, 1) for v in (vector["hot"] + integers(101)[100])[:4].tolist()])
-print([round(v, 1) for v in (vector["cold"] + integers(101)[100])[:4].tolist()])
+def at_position(position, norm=lambda x: x):
+    """“hot” and “cold” at a position: the cosine similarity of the two."""
+    number = integers(1001)[position]  # (1,), added to all features
+    there = [norm(vector[word] + number) for word in ("hot", "cold")]
+    return torch.cosine_similarity(*there, dim=0)
+
+
+def layer_norm(x):
+    return (x - x.mean()) / x.std(correction=0)
+
+
+for position in (0, 5, 100):
+    print(f"at {position:3}: {at_position(position):.2f}"
+          f"   after layer norm: {at_position(position, layer_norm):.2f}")
+
+# %% [markdown]
+# Far into a text all words look alike. A layer norm, which subtracts the mean of all
+# features (lesson 08), brings the words back, and takes the *position* out: what is
+# added to all features alike is gone. A position has to be a pattern across the
+# features, not a level.
+
+# %% tags=["claim"]
+# The proof
+claim("at position 100 it is above 0.99", at_position(100) > 0.99)
+claim("after layer norm the position is gone",
+      abs(at_position(100, layer_norm) - at_position(0, layer_norm)) < 1e-3)
 
 # %% [markdown] name="criteria"
 # ## Four criteria, four tests
@@ -230,7 +280,7 @@ predict(
     {
         "unique": "Among 50 words a step is 1/49 = 0.02 long: no two of them are "
         "within 0.01.",
-        "consistent": True,
+        "consistent": (True, "A step among six words is two among eleven."),
         "longer, and bounded": "A sentence of 1,000 words gets its numbers, and none "
         "of them leaves 0 to 1.",
         "deterministic": "Nothing is random here. Ask again, and you get the same.",
@@ -245,10 +295,9 @@ bad_ideas = report(fraction=fraction, integers=integers)
 
 # %% tags=["claim"]
 # The proof
-claim("the number from 0 to 1 fails “consistent” alone",
-      [not wrong for wrong in bad_ideas["fraction"]] == [True, False, True, True])
-claim("counting fails “longer, and bounded” alone",
-      [not wrong for wrong in bad_ideas["integers"]] == [True, True, False, True])
+claim("the number from 0 to 1 fails “consistent” alone, counting “longer, and bounded”",
+      [not wrong for wrong in bad_ideas["fraction"]] == [True, False, True, True]
+      and [not wrong for wrong in bad_ideas["integers"]] == [True, True, False, True])
 
 # %% [markdown]
 # ### Try it: your own numbering
@@ -321,6 +370,26 @@ from course_lib.positions import binary_positions
 # %%
 binary = check(binary_positions).verified
 
+# %% tags=["predict"]
+predict(
+    "Positions 0 to 31 in five bits, the fastest first. How often does column 2, the "
+    "bit that weighs 4, change on the way down?",
+    {
+        7: (True, "Eight blocks of four rows have seven borders."),
+        8: "It stays for four rows, and 32 rows are eight blocks. How many borders lie "
+        "between eight blocks?",
+        15: "That is column 1, whose bit weighs 2.",
+        3: "That is column 3, whose bit weighs 8.",
+        16: "Sixteen of the rows have this bit set. How often does it change?",
+        4: "Four times it is switched on. What happens between?",
+    },
+    concept="C091",
+)
+
+# %%
+changes = binary(32, 5).diff(dim=0).abs().sum(0).int().tolist()
+print("changes of each column:", changes)
+
 # %% [markdown] name="binary-jumps"
 # ## Which rows are near to each other?
 #
@@ -338,7 +407,11 @@ predict(
         "and count those that differ.",
         "both are equally near": "Count the bits that differ: 8 against 7, 8 against "
         "0.",
-        "that of 0": True,
+        "that of 0": (
+            True,
+            "8 is 1000 and 0 is 0000: one bit differs. From 7, 0111, all four "
+            "differ.",
+        ),
     },
     concept="C092",
 )
@@ -358,6 +431,7 @@ binary_says = report(binary=lambda n: binary(n, 10))
 
 # %% tags=["claim"]
 # The proof
+claim("columns 0 to 4 change 31, 15, 7, 3 and 1 times", changes == [31, 15, 7, 3, 1])
 claim("0 is half as far from 8 as 7 is", distance[0] == 1 and distance[7] == 2)
 claim("binary fails “consistent” alone",
       [not wrong for wrong in binary_says["binary"]] == [True, False, True, True])
@@ -397,6 +471,21 @@ plots.show(clock_hands(5, 8), "hands-at-5")
 # Such a positional encoding is called **sinusoidal**: made of waves of sine and cosine.
 # The **base** 10000 is a choice, for which the paper gives no reason. With it, the
 # slowest hand of width 512 takes some 60,000 positions for a turn.
+
+# %% tags=["predict"]
+predict(
+    "Width 8, position 7, hand 2: what is the sine of its angle, to two digits? (The "
+    "sine of a small angle is nearly the angle.)",
+    {
+        0.07: (True, "The exponent is 4/8, so the angle is 7 / 100."),
+        0.66: "That is hand 0. For hand 2, divide 7 by 10000^(4/8) first.",
+        0.64: "You divided by 10. The exponent is 2i/d = 4/8, and not 2/8.",
+        0.01: "That is hand 3. Hand 2 has the exponent 2i/d = 4/8.",
+        0.0: "Look at the exponent: it is 4/8, a square root, and not 1.",
+    },
+    concept="C093",
+    within=0.002,
+)
 
 # %% [markdown]
 # ### Exercise 2: `sinusoidal_positions`
@@ -442,13 +531,122 @@ plots.show(draw.table(table), "sinusoids-table")
 # Then column by column, with the bits beside the hands. What jumps on the left turns on
 # the right.
 
+# %% tags=["predict"]
+predict(
+    "The fastest bit is on, off, on, off: it is back after 2 positions. Which hand is "
+    "back so soon?",
+    {
+        "hand 0": "It turns by 1 radian for each position. How many of these are a "
+        "full turn?",
+        "the slowest one": "That one hardly moves at all.",
+        "none of them": (
+            True,
+            "The fastest, hand 0, needs 6.28 positions for a turn. Neighbours never "
+            "jump.",
+        ),
+    },
+    concept="C094",
+)
+
 # %%
 plots.show(draw.beats(binary(33, 4), waves(33, 16)), "beats")
 
+# %% [markdown] name="wavelengths"
+# All these numbers lie between −1 and 1. But do they move?
+
+# %% tags=["predict"]
+predict(
+    "How many of the 16 columns hardly move over 50 positions? (Hardly: their "
+    "standard deviation is below 0.05.)",
+    {
+        "none, or one": "No two numbers in a column are exactly the same. But look at "
+        "the table above, on the right. How far do the slow hands get?",
+        "the last two": "The slowest hand hardly moves, that is right. Is the next "
+        "one so much faster? Go through the table from the right.",
+        "seven": (
+            True,
+            "The hands from 4 on turn by less than a tenth of a radian for every "
+            "ten steps.",
+        ),
+        "twelve": "That is all from hand 2 on. It turns by 0.1 in a step: how far does "
+        "it get in 50?",
+    },
+    concept="C095",
+)
+
+# %%
+many = waves(1000, 16)  # PE: (n, d)
+moves = many[:50].std(0)  # (d,)
+print("standard deviations:", [f"{m:.3f}" for m in moves.tolist()])
+
+# %% [markdown]
+# That does not mean that the slow ones say nothing: the slowest sine is the position
+# itself, on a small scale. What they say is faint. Why so many slow hands? A hand comes
+# round after one **wavelength**, the number of positions for a full turn. For hand 0
+# that is $2\pi = 6.28$.
+
+# %% tags=["predict"]
+predict(
+    "In width 16 a turn of hand 0 takes 6.3 positions, one of the last hand, number 7, "
+    "some 20,000. And one of hand 4, in the middle?",
+    {
+        "about 630": (
+            True,
+            "From hand to hand the wavelength grows by the same *factor*, here 3.16: "
+            "four times that is 100.",
+        ),
+        "about 11,000": "That is halfway in *steps*. But each hand is slower than the "
+        "one before by a fixed factor.",
+        "about 25": "That is four times hand 0: each hand would be slower by the same "
+        "*amount*.",
+    },
+    concept="C096",
+)
+
+# %%
+def wavelengths(d, base=10000):
+    return 2 * torch.pi * base ** (torch.arange(0, d, 2) / d)  # λ: (d / 2,)
+
+
+print([f"{w:,.1f}" for w in wavelengths(16).tolist()])
+plots.show(draw.wavelengths({d: wavelengths(d) for d in (16, 64, 512)}), "wavelengths")
+
+# %% [markdown]
+# $$
+# \lambda_i = 2\pi \cdot 10000^{2i/d}
+# $$
+#
+# A series that grows by a fixed factor is a **geometric progression**. The paper says
+# that it runs *"from 2π to 10000 · 2π"*. Nearly: the last hand has $i = d/2 - 1$, so the
+# longest wavelength is $10000^{1 - 2/d} \cdot 2\pi$, a little less.
+#
+# ### Yours: a base for stories
+#
+# Your texts are stories of at most 1,000 words. Find a base so that, in width 16, the
+# slowest hand does not come round within a story, and yet six of the eight hands turn
+# by at least a tenth of a turn within 50 words.
+
+# %% tags=["yours"]
+base = 512  # yours: any number above 1
+intervene(
+    "a base for stories of 1,000 words",
+    base,
+    run=lambda base: (wavelengths(16, base)[-1].item(),
+                      (50 / wavelengths(16, base) >= 0.1).sum().item()),
+    holds=lambda found: found[0] > 1000 and found[1] >= 6,
+    among=lambda base: base > 1,
+    shows="base {choice:g}: the slowest hand comes round after {result[0]:,.0f} words, "
+    "and {result[1]} hands turn by a tenth within 50",
+    otherwise=lambda base, found: "It comes round too soon." if found[0] <= 1000
+    else "Too few hands move.",
+)
+
 # %% tags=["claim"]
 # The proof
-claim("hand 1 of width 4 stands at 0.03 radians at position 3",
-      abs(waves(4, 4)[3, 2].asin() - 0.03) < 1e-4)
+claim("over 50 positions seven of 16 columns hardly move", (moves < 0.05).sum() == 7)
+longest = {d: 1 / waves(2, d)[1, d - 2].asin() for d in (4, 16, 64, 512)}  # / 2π
+claim("the longest is 10000^(1 − 2/d) · 2π, below 10000 · 2π", all(
+    w < 10000 and abs(w / 10000 ** (1 - 2 / d) - 1) < 1e-3 for d, w in longest.items()))
 
 # %% [markdown] name="reason-3"
 # ## What does a step do?
@@ -461,13 +659,18 @@ predict(
     "Is there one matrix that takes row 6 to row 9, row 500 to row 503, and each other "
     "row three steps on?",
     {
-        "no: at 500 the hands stand elsewhere": "They do. But a step turns each of "
+        "no, at 500 they stand elsewhere": "They do. But a step turns each of "
         "them by the same angle there. Which matrices turn a plane by a given angle?",
-        "no: a sine is not linear": "It is not linear in pos. A matrix reads the two "
+        "no, a sine is not linear": "It is not linear in pos. A matrix reads the two "
         "numbers (sine, cosine), and turning a point of the plane is linear.",
-        "no: each hand has an angle of its own": "So each pair of columns needs "
+        "no, each hand has its own angle": "So each pair of columns needs "
         "numbers of its own. How many pairs fit into one matrix?",
-        "yes": True,
+        "yes, one for all rows": (
+            True,
+            "Three steps turn each hand by an angle of its own, the same from "
+            "everywhere: one small rotation for each hand, side by side in one "
+            "matrix.",
+        ),
     },
     concept="C097",
 )
@@ -523,7 +726,6 @@ shift = check(shift_matrix).verified
 # $M \, \mathrm{PE}$; our tables have them as rows, so the code says `rows @ M.T`.)
 
 # %%
-many = waves(1000, 16)  # PE: (n, d)
 moved = many[:-3] @ shift(3, 16).T  # all rows at once: each is M @ row
 print(f"997 positions moved by 3, largest error {(moved - many[3:]).abs().max():.0e}")
 plots.show(draw.matrix(shift(1, 8)), "shift-by-one")
@@ -534,8 +736,6 @@ claim("one matrix moves every position", (moved - many[3:]).abs().max() < 1e-3)
 seven = torch.linalg.matrix_power(shift(1, 16), 7)
 claim("seven single steps are the step of seven",
       torch.allclose(seven, shift(7, 16), atol=1e-5))
-claim("seven steps back undo seven steps",
-      torch.allclose(shift(-7, 16) @ shift(7, 16), torch.eye(16), atol=1e-5))
 
 # %% [markdown] name="each-distance"
 # ## How alike are two positions?
@@ -569,27 +769,26 @@ plots.show(draw.products(alike), "products")
 
 # %% [markdown]
 # It rises again at each of these widths, but at width 512, that of the paper, only
-# after 43 steps: there the bare rows have "near" built in, for a sentence. Between the
-# rows and a score stand $W_q$ and $W_k$, which may keep that or not.
+# after 43 steps. There, within a sentence, a larger product means a nearer word. (In a
+# network $W_q$ and $W_k$ stand between the rows and a score. They may keep that or not.)
 
 # %% tags=["claim"]
 # The proof
 products = table @ table.T  # (n, n)
 claim("the product depends on the distance alone", all(
     (products.diagonal(k) - products[0, k]).abs().max() < 1e-4 for k in range(24)))
-claim("at width 16, 19 steps away is more similar than 9",
-      alike[16][19] > alike[16][9] + 1)
-claim("at widths 64 and 512 it is less similar",
-      all(alike[d][19] < alike[d][9] - 1 for d in (64, 512)))
+claim("19 steps away is more similar than 9 at width 16, and less at 64 and 512",
+      alike[16][19] > alike[16][9] + 1
+      and all(alike[d][19] < alike[d][9] - 1 for d in (64, 512)))
 claim("at width 512 it falls for 43 steps", first_rise[512] == 43)
 
 # %% [markdown] name="look-back"
 # ## What the matrix is good for
 #
-# Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$ (transposed, for our
-# rows). Feed it positions alone, without words, and let the keys be the rows
-# themselves. Then the query at each place is the row of the place before it. (The first
-# place has none before it, and looks at itself.) Nothing is trained here.
+# Attention has a matrix $W_q$ for its queries. Let it be $M_{-1}$, one step back. Feed
+# it positions alone, without words, and let the keys be the rows themselves. Then the
+# query at each place is the row of the place before it. (The first place has none
+# before it, and looks at itself.) Nothing is trained here.
 
 # %%
 def looks_at(k, n):
@@ -609,17 +808,21 @@ plots.show(draw.attention(looks_at(-1, 6), hot), "look-back")
 # attend by *relative* positions (section 3.5), that is, by distances, although what is
 # added says the **absolute** position.
 #
-# ### Try it: elsewhere
+# ### Yours: elsewhere
 #
-# ★☆☆ · 2 minutes · one number
-#
-# Find the k with which "cold" looks at "hot". Then make every word look at the next
-# one.
+# Find the k with which "cold" looks at "hot".
 
-# %%
-k = -1
-for word, where in zip(hot, looks_at(k, 6).argmax(-1).tolist(), strict=True):
-    print(f"{word:5} looks at {hot[where]}")
+# %% tags=["yours"]
+k = -2  # yours: a whole number of steps
+intervene(
+    "“cold” looks at “hot”",
+    k,
+    run=lambda k: hot[looks_at(k, 6)[hot.index("cold")].argmax()],
+    holds=lambda seen: seen == "hot",
+    among=range(-5, 6),
+    shows="with k = {choice}, “cold” looks at “{result}”",
+    otherwise="How many places before “cold” does “hot” stand?",
+)
 
 # %% tags=["claim"]
 # The proof
@@ -648,9 +851,10 @@ from course_lib.experiments.reader import Reader
 # %% [markdown]
 # It learns 150 pairs and is asked about 66 others. Besides fixed tables there is one
 # more proposal: rows that are **learned**, as those of words are, random at first.
-# And it learns without any: this is called **NoPE**, for *no positional encoding*. That
-# we try twice: with each word looking at all words, and with the causal mask of lesson
-# 07, so that each word looks only back.
+# Their control are random rows that stay as they are. And the network learns without
+# any: this is called **NoPE**, for *no positional encoding*. That we try twice: with
+# each word looking at all words, and with the causal mask of lesson 07, so that each
+# word looks only back.
 
 # %% tags=["predict"]
 predict(
@@ -659,7 +863,11 @@ predict(
     {
         "½ and ½": "Without a mask, yes. But with the mask, does “cold” still see the "
         "same words in both sentences?",
-        "½ and nearly all": True,
+        "½ and nearly all": (
+            True,
+            "With the mask a word sees only what stands before it, and that is not "
+            "the same in both twins.",
+        ),
         "about ¾ and about ¾": "Without a mask twins get one answer between them. If "
         "it is right for one, what about the other?",
         "nearly all and ½": "Seeing less helps here. What does the mask know that the "
@@ -672,11 +880,12 @@ predict(
 from course_lib.experiments.ablation import accuracy, read_twins
 
 zeros, ones = torch.zeros(96, 32), torch.ones(32)
+frozen = torch.randn(96, 32, generator=torch.Generator().manual_seed(9))
 ways = {"no positions": (zeros, None), "no positions, causal": (zeros, causal_mask(6)),
         "sinusoids": (waves(96, 32), None), "learned": (None, None),
-        "0 to 1": (fraction(6) * ones, None), "binary": (binary(6, 32), None)}
+        "random, never trained": (frozen, None), "binary": (binary(6, 32), None)}
 runs = {name: [read_twins(*way, seed) for seed in range(3)]
-        for name, way in ways.items()}  # about 20 seconds
+        for name, way in ways.items()}
 for name, seeds in runs.items():
     print(f"{name:21}", [f"{accuracy(answers):.2f}" for _, answers, _ in seeds])
 
@@ -689,8 +898,8 @@ plots.show(draw.losses(losses), "twins-losses")
 solved = {name: [accuracy(run[1]) for run in seeds] for name, seeds in runs.items()}
 alone = solved.pop("no positions")
 claim("without positions exactly half is right", set(alone) == {0.5})
-claim("a causal mask is enough", min(solved["no positions, causal"]) > 0.9)
-claim("each numbering solves it", min(min(shares) for shares in solved.values()) > 0.9)
+claim("a causal mask is enough, and so is each numbering",
+      min(min(shares) for shares in solved.values()) > 0.9)
 
 # %% [markdown]
 # Not *about* a half: **exactly** a half. Twins get the same answer, one of them is
@@ -704,15 +913,51 @@ claim("each numbering solves it", min(min(shares) for shares in solved.values())
 # ([arXiv:2203.16634](https://arxiv.org/abs/2203.16634)).
 
 # %% [markdown] name="learned"
-# ## All proposals, all tests
+# ## Learned rows
 #
 # Gehring and colleagues learned positions in 2017, in a convolutional network
 # ([arXiv:1705.03122](https://arxiv.org/abs/1705.03122), section 3.1). The Transformer
-# paper tried both and found *"nearly identical results"* (table 3, row E). One more
-# line in the picture: random rows, drawn anew each time.
+# paper tried both and found *"nearly identical results"* (table 3, row E).
+
+# %% tags=["predict"]
+predict(
+    "The 96 learned rows were trained with Adam on sentences of six words. Row 30 is "
+    "now …",
+    {
+        "filled in from the rows before it": "Each row is a parameter of its own. "
+        "Nothing ties it to its neighbours.",
+        "zero": "The rows were random at the start. Weight decay would "
+        "shrink this one. Plain Adam has none, so what would move it?",
+        "as random as it was": (
+            True,
+            "No sentence had a place 30, so no gradient came to row 30, and Adam "
+            "does not move what gets none.",
+        ),
+    },
+    concept="C098",
+)
+
+# %% tags=["nbval-ignore-output"]
+learned = runs["learned"][0][2].positions  # seed 0
+torch.manual_seed(0)
+untrained = Reader(21, 1, 4).positions  # what the same seed began with
+moved_by = (learned.weight - untrained.weight).detach().norm(dim=1)  # (96,)
+print("rows that training has moved:", moved_by.nonzero()[:, 0].tolist())
+steps = {name: (lines < 0.1).int().argmax(1).median().item()
+         for name, lines in losses.items()}
+{name: f"{steps[name]} steps until the loss is below 0.1"
+ for name in ("sinusoids", "learned", "random, never trained")}
+
+# %% [markdown]
+# Learned rows solve the task in fewer steps than sinusoids. Is that because they learn?
+# The control says no: random rows that are never trained need about as few. What helps
+# is that random rows point in all directions, while neighbours among the sinusoids are
+# nearly alike.
+#
+# Now all proposals and all tests, with one more line: rows that are drawn anew each
+# time.
 
 # %%
-learned = runs["learned"][0][2].positions  # seed 0
 last_says = report(
     sinusoids=lambda n: waves(n, 16), one_hot=lambda n: torch.eye(1000)[:n],
     learned=lambda n: learned(torch.arange(n)).detach(),
@@ -722,21 +967,17 @@ plots.show(draw.criteria(bad_ideas | binary_says | last_says), "criteria")
 # %% [markdown]
 # Sinusoids pass everything, and so do one-hot rows: the criteria are **necessary
 # conditions**, which a good numbering should meet, and which some poor ones meet, too.
-# Learned rows fail two of them. But on six places every numbering that we trained is
-# right, so the ablation tells positions from no positions, and cannot say which
-# numbering is best. Criteria are reasons to try something *before* an experiment. They
-# do not replace it. So here is one.
+# On six places every numbering that we trained is right. Criteria are reasons to try
+# something *before* an experiment. They do not replace it. So here is one.
 
 # %% tags=["claim"]
 # The proof
-claim("sinusoids pass all four tests", not any(last_says["sinusoids"]))
-claim("one-hot rows pass them, too", not any(last_says["one_hot"]))
-claim("learned positions fail “consistent” and “longer, and bounded”",
-      [not wrong for wrong in last_says["learned"]] == [True, False, False, True])
-claim("random rows fail “deterministic”", bool(last_says["random"][3]))
-steps = {name: (lines < 0.1).int().argmax(1) for name, lines in losses.items()}
-claim("learned rows need fewer steps than sinusoids, in the median",
-      steps["learned"].median() < steps["sinusoids"].median())
+claim("sinusoids pass all four tests, and one-hot rows, too",
+      not any(last_says["sinusoids"] + last_says["one_hot"]))
+claim("rows that no sentence reaches stay as they were",
+      moved_by[6:].max() == 0 and moved_by[:6].min() > 0.01)
+claim("random rows need fewer steps than sinusoids, trained or not",
+      max(steps["learned"], steps["random, never trained"]) < steps["sinusoids"])
 
 # %% [markdown] name="longer"
 # ## Longer than training
@@ -761,7 +1002,11 @@ predict(
         "has the network ever been corrected at one of them?",
         "both go on: the task is the same everywhere": "You know that. Row 40 of the "
         "learned table is as random as it was.",
-        "both fail": True,
+        "both fail": (
+            True,
+            "A row that never took part in training is new to the network, whether "
+            "a formula has filled it or chance.",
+        ),
     },
     concept="C099",
 )
@@ -769,7 +1014,7 @@ predict(
 # %%
 from course_lib.experiments import echo
 from course_lib.experiments.echo import shares
-from course_lib.experiments.stored import stored
+from course_lib.experiments.stored import compare, stored
 
 rows = stored("09-beyond")  # five seeds each, measured in bins of eight places
 right = {"sinusoids": shares(rows, "sinusoids"), "learned": shares(rows, "learned")}
@@ -779,113 +1024,111 @@ plots.show(draw.beyond({"": right}), "echo")
 
 # %% [markdown]
 # The learned rows from 24 on are noise: that had to fail. But sinusoids fail as well: a
-# third is right at places 24 to 31, and from 32 on they guess. Why? There are three
-# explanations at hand, each with a **control**: a run that removes
-# the suspected cause.
-#
-# 1. *The network cannot do it:* one layer with one head is too little. Control: two
-#    layers, with two heads each and a feed-forward network, for four times the steps.
-# 2. *Unseen angles:* in 24 places only 3 of the 16 hands have made a full turn. The
-#    others point where they have never pointed before. Control: base 4 instead of
-#    10000. Then 23 steps take even the slowest hand nearly once round.
-# 3. *Too many words:* it has learned to choose among 24, and now there are 96. Control:
-#    in the test, each place sees the last 24 symbols only.
+# third is right at places 24 to 31, and from 32 on they guess. Is the network too
+# small, or trained too briefly? Are there too many words in view? Or is it that a
+# position is *added* at all? **ALiBi** ("attention with linear biases", Press and
+# colleagues, [arXiv:2108.12409](https://arxiv.org/abs/2108.12409)) adds none. It takes
+# the distance off each score, here times 1.
 
 # %% tags=["predict"]
 predict(
-    "Which of these three controls gets more than half of its answers right at places "
-    "24 to 95?",
+    "Which of these is right at places 24 to 95, after training on 24 symbols?",
     {
-        "the one with two layers": "Two layers can do more. But what they do is "
-        "still decided by training on 24 places.",
-        "the one with base 4": "Each hand has now been everywhere. Have "
-        "all hands together stood as they stand at place 40?",
-        "the one that sees 24 symbols": "Now it chooses among as many as ever. But "
-        "their rows are rows that it has never met.",
-        "none of the three": True,
+        "two layers with sinusoids, and more steps": "More can be learned. But what is "
+        "learned is decided by 24 places.",
+        "sinusoids, only the last 6 symbols in view": "That helps a lot: half of the "
+        "answers are right. But the rows themselves are still new.",
+        "no positions, the distance off each score": (
+            True,
+            "The symbol before has the same advantage at place 90 as at place 9.",
+        ),
     },
     concept="C099",
 )
 
 # %%
-by_hand = echo.in_bins(echo.share_right(echo.with_weights_by_hand(96)))[None]
 panels = {
-    "1. the network": {"sinusoids, two layers": shares(rows, "sinusoids", layers=2),
-                       "no positions, two layers": shares(rows, "none", layers=2),
-                       "one layer, weights by hand": by_hand},
-    "2. the angles": {"base 4": shares(rows, "base 4"),
-                      "binary": shares(rows, "binary")},
-    "3. the number of words": {"sinusoids, the last 24": shares(rows, "sinusoids", 24),
-                               "learned, the last 24": shares(rows, "learned", 24)},
-    "all rows met": {"sinusoids": shares(rows, "sinusoids", farthest=72),
-                     "base 4": shares(rows, "base 4", farthest=72)},
+    "the network, and the angles": {
+        "two layers": shares(rows, "sinusoids", layers=2),
+        "base 4": shares(rows, "base 4"),
+        "no positions, two layers": shares(rows, "none", layers=2)},
+    "fewer words in view": {
+        "sinusoids, the last 24": shares(rows, "sinusoids", 24),
+        "sinusoids, the last 6": shares(rows, "sinusoids", 6)},
+    "bits": {"binary": shares(rows, "binary"), "Gray code": shares(rows, "Gray code")},
+    "distance in the score": {
+        "ALiBi": shares(rows, "ALiBi"),
+        "a learned number for each distance": shares(rows, "learned bias")},
 }
-plots.show(draw.beyond(panels, trained={"all rows met": 96}), "echo-controls")
+plots.show(draw.beyond(panels), "echo-controls")
 {f"{panel}: {name}": f"{share[:, 3:].mean():.2f}"  # right at places 24 to 95
  for panel, lines in panels.items() for name, share in lines.items()}
 
 # %% [markdown]
-# None of the three is enough by itself.
+# | explanation | control | right at 24 to 95 | verdict |
+# |---|---|---|---|
+# | too small, or trained too briefly | two layers; five times the steps | 0.18; 0.16 | no |
+# | angles that it never met | base 4 instead of 10000: each hand has been everywhere | 0.17 | not by itself |
+# | too many words in view | only the last 24; only the last 6 | 0.26; 0.54 | takes part |
+# | rows that it never met | training texts begin anywhere from 0 to 72 | 1.00 | yes, but see below |
+# | it is added to the words | ALiBi: the distance off each score | 1.00 | yes |
 #
-# **1.** Two layers fail as one does. And one layer *can* do it: with $W_q$ set to your
-# $M_{-1}$ by hand, nothing trained, it is right at every place. (Two layers with *no
-# positions* get further than two with sinusoids, and fade.)
+# (After five times the steps one of the five networks whose texts begin anywhere is at
+# 0.70, and the four others are at 1.00: more training is not always better.)
 #
-# **2.** All angles of every single hand were met, and it fails as before. Now look at
-# **binary**. Rows 24 to 31 were never met, only their bits, one by one, and they are
-# read right, until at place 32 a bit is 1 for the first time. (At 56 to 63 two of five
-# trainings rise once more, to 0.4 and 0.7.) So a row need not be met; and parts that
-# were met are enough for these bits, but not for the hands of base 4.
+# Two more lines are worth a look. Of all tables **binary** goes on best at first: rows
+# 24 to 31 were never met, only their bits, one by one, and they are read right, until at
+# place 32 a bit is 1 for the first time. In a **Gray code** each step flips one bit, and
+# all bits were met as well; it is read badly even in training. So parts that were met
+# may be enough, or not: why, stays open here. And *a learned number for each distance*
+# fails beyond 24 because the numbers for larger distances were never trained. Those of
+# ALiBi need not be.
 #
-# **3.** With 24 symbols in view nothing changes up to place 79. From 80 on about half
-# of the answers are right; learned rows, which are noise there, gain little. So the
-# number of words does not explain the fall, but it takes part far out.
+# So *"longer"* in the list of criteria is a promise about the **table**, not about the
+# **network**. What our runs do not show: how larger models on real texts behave.
+# (Kazemnejad and colleagues found decoders without positions best on their tasks,
+# [arXiv:2305.19466](https://arxiv.org/abs/2305.19466).)
 #
-# **All rows met.** Training texts still have 24 symbols, but begin at a random place
-# from 0 to 72. Now 96 symbols are no trouble. With base 4 only the last places are.
+# ### Yours: rows to meet
+#
+# Training texts have 24 symbols each, and begin at a random place from 0 to `farthest`.
+# So which rows have been met? Choose it so that the network reads places 56 to 63, and
+# still guesses at places 80 to 87.
+
+# %% tags=["yours", "nbval-ignore-output"]
+farthest = 44  # yours: from 0 to 72
+intervene(
+    "right at places 56 to 63, and wrong at 80 to 87",
+    farthest,
+    run=lambda far: echo.in_bins(echo.share_right(
+        echo.echo(waves(96, 32), seed=0, farthest=far)))[[7, 10]].tolist(),
+    holds=lambda share: share[0] > 0.9 and share[1] < 0.4,
+    among=range(73),
+    shows="from 0 to {choice}: {result[0]:.2f} right at 56 to 63, {result[1]:.2f} at "
+    "80 to 87",
+    otherwise="A text that begins at f reaches place f + 23.",
+)
 
 # %% tags=["claim"]
 # The proof
-of = {name: shares(rows, *how) for name, how in {
-    "sinusoids": ["sinusoids"], "learned": ["learned"], "base 4": ["base 4"],
-    "binary": ["binary"], "one layer alone": ["none"], "two": ["sinusoids", 96, 0, 2],
-    "nope": ["none", 96, 0, 2], "24": ["sinusoids", 24], "learned 24": ["learned", 24],
-    "met": ["sinusoids", 96, 72], "base 4 met": ["base 4", 96, 72]}.items()}
-inside = {name: share[:, :3].min() for name, share in of.items()}
-claim("without positions, one layer is right at less than half of the trained places",
-      inside.pop("one layer alone") < 0.5 and of["one layer alone"][:, :3].mean() < 0.5)
-claim("up to place 23 all others are right", min(inside.values()) > 0.95)
-claim("beyond, none of the three controls is right more often than wrong", all(
-    of[name][:, 3:].mean(1).max() < 0.5
-    for name in ("sinusoids", "base 4", "two", "24")))
-claim("with weights by hand no place is too far", by_hand.min() == 1)
+of = {name: shares(rows, *how)[:, 3:].mean(1) for name, how in {
+    "sinusoids": ["sinusoids"], "longer": ["sinusoids", 96, 0, 1, 1500],
+    "base 4": ["base 4"], "two": ["sinusoids", 96, 0, 2], "24": ["sinusoids", 24],
+    "6": ["sinusoids", 6], "met": ["sinusoids", 96, 72], "ALiBi": ["ALiBi"],
+    "ALiBi, longer": ["ALiBi", 96, 0, 1, 1500]}.items()}  # (5,) each: places 24 to 95
+claim("size, five times the steps, and base 4 leave more than two of three wrong",
+      max(of[name].max() for name in ("two", "longer", "base 4")) < 1 / 3)
+claim("with fewer words in view more is right, and never nearly all",
+      of["sinusoids"].max() < of["24"].min() and of["24"].max() < of["6"].min()
+      and of["6"].max() < 0.7)
+claim("with ALiBi nearly all is right, and after five times the steps as well",
+      min(of["ALiBi"].min(), of["ALiBi, longer"].min()) > 0.95)
+claim("where all rows were met, nearly all is right", of["met"].min() > 0.95)
+bits = shares(rows, "binary")
 claim("binary is right at places 24 to 31, and wrong from 32 to 39",
-      of["binary"][:, 3].min() > 0.8 and of["binary"][:, 4].max() < 0.4)
-claim("two layers without positions are better at 24 to 47 than those with sinusoids",
-      of["nope"][:, 3:6].mean(1).min() > of["two"][:, 3:6].mean(1).max() + 0.1)
-claim("the last 24 symbols help from place 80 on, and sinusoids more than learned rows",
-      of["24"][:, 10:].mean(1).min() > of["learned 24"][:, 10:].mean(1).max() + 0.1
-      and of["24"][:, 3:10].mean() < of["sinusoids"][:, 3:10].mean() + 0.1)
-claim("where all rows were met, nearly all is right",
-      of["met"].min() > 0.9 and of["base 4 met"][:, :10].min() > 0.8)
-again = echo.in_bins(echo.share_right(echo.echo(echo.table_of("binary"), seed=0)))
-claim("a stored run, made again, comes out alike",
-      (again - of["binary"][0])[:4].abs().max() < 0.1)
-
-# %% [markdown]
-# **What that means.** Training did not give the network the rule "one step back" for
-# every place. It gave it something that fits the rows it met, and how far that reaches
-# depends on the numbering. Why parts combine in one table and not in the other stays
-# open here. So *"longer"* in the list of criteria is a promise about the **table**, not
-# about the **network**.
-#
-# Press and colleagues found a similar limit in language models with sinusoids, and
-# proposed to add to each score a penalty that grows with the distance, ALiBi
-# ([arXiv:2108.12409](https://arxiv.org/abs/2108.12409)). Kazemnejad and colleagues
-# found that on their tasks decoders without positions generalize better to longer
-# inputs than those with several encodings
-# ([arXiv:2305.19466](https://arxiv.org/abs/2305.19466)). What our runs do not show: how
-# larger models on real texts behave.
+      bits[:, 3].min() > 0.8 and bits[:, 4].max() < 0.4)
+claim("sinusoids and ALiBi, trained again, come out as they are stored",
+      not compare("09-beyond"))
 
 # %% [markdown] name="further-rotary"
 # ## Further: turn instead of add
@@ -924,271 +1167,17 @@ at = {kind: torch.tensor([[row[part] for part in ("trained", "to 47", "to 95")]
       for kind in ("sinusoids", "rotary")}  # (20, 3) each: 300 steps, then 3,000
 scores = [(shift(m, 16) @ q) @ (shift(m - 3, 16) @ key) for m in (5, 105, 905)]
 claim("the score depends on the distance alone", max(scores) - min(scores) < 1e-3)
-claim("on trained places both are right",
-      min(a[:, 0].min() for a in at.values()) > 0.95)
 claim("turned, places 24 to 47 are right, and added, they are not",
       at["rotary"][:, 1].min() > 0.9 and at["sinusoids"][:, 1].max() < 0.4)
 claim("at places 48 to 95 turned is better with every seed, and falls",
       at["rotary"][:, 2].min() > at["sinusoids"][:, 2].max() + 0.2
       and (at["rotary"][:, 2] < at["rotary"][:, 1]).all())
-ten_times = (at["rotary"][10:] - at["rotary"][:10]).abs().max()
-claim("ten times the steps change little", ten_times < 0.1)
 
 # %% [markdown]
 # Turned positions are right up to twice the trained length. Further out they are much
 # better than added ones, and yet they fall: the score depends on the distance alone,
 # but which score a distance of 60 gets was never trained. Nothing forces it to be low.
 # You build RoPE in lesson 15.
-
-# %% [markdown] name="further-count"
-# ## Further: what counting does to a word
-#
-# Above, the number 100 was added to all features of "hot" and of "cold".
-
-# %% tags=["predict"]
-predict(
-    "The features of “hot” and “cold” are random numbers of about ±1. Both words "
-    "stand at position 100. Before any norm, their cosine similarity is …",
-    {
-        "near 1": True,
-        "near 0, as without a position": "Both words get the same large number added. "
-        "Write down their first features, say 100.3 and 98.9.",
-        "near ½: half word, half position": "That would need words and positions of "
-        "equal size. Here it is about 1 against 100.",
-    },
-    concept="C089",
-)
-
-# %%
-def at_position(position, norm=lambda x: x):
-    """“hot” and “cold” at a position: the cosine similarity of the two."""
-    number = integers(1001)[position]  # (1,), added to all features
-    there = [norm(vector[word] + number) for word in ("hot", "cold")]
-    return torch.cosine_similarity(*there, dim=0)
-
-
-def layer_norm(x):
-    return (x - x.mean()) / x.std(correction=0)
-
-
-for position in (0, 5, 100, 1000):
-    print(f"at {position:4}: {at_position(position):.2f}"
-          f"   after layer norm: {at_position(position, layer_norm):.2f}")
-
-# %% tags=["claim"]
-# The proof
-claim("at position 100 it is above 0.99", at_position(100) > 0.99)
-claim("after layer norm the position is gone",
-      abs(at_position(100, layer_norm) - at_position(0, layer_norm)) < 1e-3)
-
-# %% [markdown]
-# Far into a text the two words look alike. And then a layer norm, which subtracts the
-# mean of all features (lesson 08), takes away what was added to all of them: the words
-# are back, and the *position* is gone. A position has to be a pattern across the
-# features, not a level.
-
-# %% [markdown] name="further-scales"
-# ## Further: bits, hands and scales
-#
-# Five questions about the two tables, from fast columns to slow ones.
-
-# %% tags=["predict"]
-predict(
-    "Positions 0 to 31 in five bits, the fastest first. How often does column 2, the "
-    "bit that weighs 4, change on the way down?",
-    {
-        7: True,
-        8: "It stays for four rows, and 32 rows are eight blocks. How many borders lie "
-        "between eight blocks?",
-        15: "That is column 1, whose bit weighs 2.",
-        3: "That is column 3, whose bit weighs 8.",
-        16: "Sixteen of the rows have this bit set. How often does it change?",
-        4: "Four times it is switched on. What happens between?",
-    },
-    concept="C091",
-)
-
-# %% tags=["predict"]
-predict(
-    "How many full turns does hand 0 make in 63 steps, from position 0 to 63?",
-    {
-        10: True,
-        9: "Nine turns take 56.5 steps. Does a tenth one fit into 63?",
-        63: "One radian is not a turn. A turn is 6.28 of them.",
-        31.5: "That is the fastest bit: on, off, on, off. A hand takes 6.28 steps for "
-        "one turn.",
-    },
-    concept="C094",
-    within=0.3,
-)
-
-# %% tags=["predict"]
-predict(
-    "Width 8, position 7, hand 2: what is the sine of its angle, to two digits? (The "
-    "sine of a small angle is nearly the angle.)",
-    {
-        0.07: True,
-        0.66: "That is hand 0. For hand 2, divide 7 by 10000^(4/8) first.",
-        0.64: "You divided by 10. The exponent is 2i/d = 4/8, and not 2/8.",
-        0.01: "That is hand 3. Hand 2 has the exponent 2i/d = 4/8.",
-        0.0: "Look at the exponent: it is 4/8, a square root, and not 1.",
-    },
-    concept="C093",
-    within=0.002,
-)
-
-# %%
-changes = binary(32, 5).diff(dim=0).abs().sum(0).int().tolist()
-hand = torch.atan2(*waves(64, 16)[:, :2].T)  # the angle of hand 0: (n,)
-turned_by = (hand.diff() % (2 * torch.pi)).sum() / (2 * torch.pi)
-print("changes of each column:", changes)
-print(f"hand 0 turns {turned_by:.2f} times in 63 steps; the sine of hand 2 of width 8 "
-      f"at position 7: {waves(8, 8)[7, 4]:.2f}")
-
-# %% [markdown]
-# And the slow ones? Some texts say that sinusoids are **dense**: all their numbers are
-# used. Past position 0 none of them is exactly zero. Take 50 positions in width 16.
-
-# %% tags=["predict"]
-predict(
-    "How many of the 16 columns hardly move over 50 positions? (Hardly: their "
-    "standard deviation is below 0.05.)",
-    {
-        "none, or one": "No two numbers in a column are exactly the same. But look at "
-        "the table above, on the right. How far do the slow hands get?",
-        "the last two": "The slowest hand hardly moves, that is right. Is the next "
-        "one so much faster? Go through the table from the right.",
-        "seven": True,
-        "twelve": "That is all from hand 2 on. It turns by 0.1 in a step: how far does "
-        "it get in 50?",
-    },
-    concept="C095",
-)
-
-# %%
-moves = many[:50].std(0)  # (d,)
-print("standard deviations:", [f"{m:.3f}" for m in moves.tolist()])
-still = {d: (waves(50, d).std(0) < 0.05).float().mean().item() for d in (16, 64, 512)}
-slowest = waves(50, 16)[:, 14]  # (n,)
-print("slowest sine, times 3162:", [f"{3162 * slowest[p]:.2f}" for p in (1, 10, 49)])
-{d: f"{share:.0%} hardly move" for d, share in still.items()}
-
-# %% [markdown]
-# Over 50 positions, and with this threshold, 44 to 45 % of all columns hardly move at
-# widths 16, 64 and 512. That does not mean that they say nothing: the slowest sine is
-# the position itself, on a small scale. What they say is faint.
-#
-# Why so many slow hands? A hand comes round after one **wavelength**, the number of
-# positions for a full turn:
-#
-# $$
-# \lambda_i = 2\pi \cdot 10000^{2i/d}
-# $$
-#
-# For hand 0 that is $2\pi = 6.28$ positions. From hand to hand the wavelength grows by
-# a fixed *factor*: such a series is a **geometric progression**.
-
-# %% tags=["predict"]
-predict(
-    "In width 16 there are eight hands. By which factor does the wavelength grow from "
-    "one hand to the next?",
-    {
-        3.16: True,
-        2: "So it is with bits. Here, the exponent grows by 2/16 from hand to hand.",
-        1250: "Equal steps, 10000 / 8, would be an arithmetic progression. Here the "
-        "*exponent* grows in equal steps.",
-        10: "So it is in width 8, in the picture of the four hands: the exponent "
-        "grows by 2/8 there. And here?",
-        1.78: "You took 1/16 as the exponent's step. It is 2i/d.",
-        10000: "From the first hand to the last it grows by 3162, over all seven "
-        "steps. And over one?",
-    },
-    concept="C096",
-    within=0.1,
-)
-
-# %%
-def wavelengths(d, base=10000):
-    return 2 * torch.pi * base ** (torch.arange(0, d, 2) / d)  # λ: (d / 2,)
-
-
-print([f"{w:,.1f}" for w in wavelengths(16).tolist()])
-print(f"from hand to hand: {wavelengths(16)[1] / wavelengths(16)[0]:.2f} times")
-plots.show(draw.wavelengths({d: wavelengths(d) for d in (16, 64, 512)}), "wavelengths")
-
-# %% [markdown]
-# The paper says that the wavelengths run *"from 2π to 10000 · 2π"*. **Verdict:
-# nearly.** The last hand has $i = d/2 - 1$, so the longest wavelength is
-# $10000^{1 - 2/d} \cdot 2\pi$. For $d = 16$ that is $3162 \cdot 2\pi$, and with growing
-# $d$ it comes close to $10000 \cdot 2\pi$, but never gets there.
-
-# %% tags=["claim"]
-# The proof
-claim("columns 0 to 4 change 31, 15, 7, 3 and 1 times", changes == [31, 15, 7, 3, 1])
-claim("in 63 steps hand 0 makes ten full turns", turned_by // 1 == 10)
-claim("over 50 positions seven of 16 columns hardly move", (moves < 0.05).sum() == 7)
-claim("at widths 16, 64 and 512 it is 43 to 46 %",
-      all(0.43 < share < 0.46 for share in still.values()))
-claim("the slowest sine is the position, on a small scale",
-      abs(3162 * slowest[49] - 49) < 0.01)
-top = {d: waves(2, d)[1, d - 2].asin() for d in (4, 16, 64, 512)}  # ω of the last
-claim("the longest is 10000^(1 − 2/d) · 2π, below 10000 · 2π", all(
-    1 / w < 10000 and abs(1 / w / 10000 ** (1 - 2 / d) - 1) < 1e-3
-    for d, w in top.items()))
-
-# %% [markdown]
-# ### Try it: a base for stories
-#
-# ★☆☆ · 2 minutes · one number
-#
-# Your texts are stories of at most 1,000 words. Find a `base` so that, in width 16, the
-# slowest hand does not come round within a story, and yet six of the eight hands turn
-# by at least a tenth of a turn within 50 words.
-#
-# <details><summary>One answer</summary>
-#
-# 512. Everything from about 330 to 1,100 will do. Llama 3, which turns its queries and
-#      keys (lesson 15) and reads long texts, went the other way: its base is 500,000.
-#
-# </details>
-
-# %%
-base = 10000
-hands = wavelengths(16, base)
-print(f"the slowest hand comes round after {hands[-1]:,.0f} words: "
-      f"{'fine' if hands[-1] > 1000 else 'too soon'}")
-print(f"{(50 / hands >= 0.1).sum()} of 8 hands turn by a tenth within 50 words: "
-      f"{'fine' if (50 / hands >= 0.1).sum() >= 6 else 'too few'}")
-
-# %% [markdown] name="further-learned"
-# ## Further: rows that no sentence reaches
-#
-# The ablation trained a table of 96 learned rows, on sentences of six words.
-
-# %% tags=["predict"]
-predict(
-    "The 96 learned rows were trained with Adam on sentences of six words. Row 30 is "
-    "now …",
-    {
-        "filled in from the rows before it": "Each row is a parameter of its own. "
-        "Nothing ties it to its neighbours.",
-        "zero": "The rows were random at the start. Weight decay would "
-        "shrink this one. Plain Adam has none, so what would move it?",
-        "as random as it was": True,
-    },
-    concept="C098",
-)
-
-# %%
-torch.manual_seed(0)
-untrained = Reader(21, 1, 4).positions  # what the same seed began with
-moved_by = (learned.weight - untrained.weight).detach().norm(dim=1)  # (96,)
-print("rows that training has moved:", moved_by.nonzero()[:, 0].tolist())
-
-# %% tags=["claim"]
-# The proof
-claim("rows that no sentence reaches stay as they were", moved_by[6:].max() == 0)
-claim("the six others were trained", moved_by[:6].min() > 0.01)
 
 # %% [markdown] name="further-add"
 # ## Further: add or append, and which one is larger
@@ -1300,13 +1289,42 @@ print(f"condition number of the 100 rows: about 10^{len(str(int(condition))) - 1
 # The proof
 ours, solver_a, solver_b, blocks = off.values()
 claim("the turn is exact to 1e-12", max(errors.values()) < 1e-12)
-claim("both fits look perfect where they were made",
-      max(solver_a[:100].max(), solver_b[:100].max()) < 1e-3)
-claim("both are wrong from position 500 on",
-      min(solver_a[500:].max(), solver_b[500:].max()) > 0.3)
-claim("your matrix is right everywhere", ours.max() < 1e-3)
-claim("so is the fit of blocks", blocks.max() < 1e-3)
-claim("rounding errors may grow beyond the seven digits of float32", condition > 1e8)
+claim("both fits look perfect where they were made, and are wrong from 500 on",
+      max(solver_a[:100].max(), solver_b[:100].max()) < 1e-3
+      and min(solver_a[500:].max(), solver_b[500:].max()) > 0.3)
+claim("your matrix is right everywhere, and so is the fit of blocks",
+      max(ours.max(), blocks.max()) < 1e-3)
+
+# %% tags=["predict", "later"]
+predict(
+    "A causal language model is trained without any positions. What can its second "
+    "layer know of a word's place?",
+    {
+        "nothing: attention is blind to order": "It is, where every word sees all the "
+        "others. Here each word sees those before it.",
+        "something: how much stands before it": (
+            True,
+            "The mask gives each place another set to average over. Deeper layers can "
+            "read that.",
+        ),
+        "everything, as with sinusoids": "Twins are told apart, but in our task on 24 "
+        "places one layer without positions was right at less than half.",
+    },
+    concept="C100",
+)
+
+# %% tags=["predict", "later"]
+predict(
+    "Sinusoids at position 1000 and at position 3. Which of the two rows is longer?",
+    {
+        "that of 1000": "So it is with counting. Each hand is as long as ever: it only "
+        "points elsewhere.",
+        "that of 3": "Each pair is a sine and a cosine of one angle. What are their "
+        "squares together?",
+        "neither": (True, "Each hand adds sin² + cos² = 1, wherever it points."),
+    },
+    concept="C095",
+)
 
 # %% [markdown]
 # ## Summary
@@ -1323,18 +1341,17 @@ claim("rounding errors may grow beyond the seven digits of float32", condition >
 # - $\mathrm{PE}_{pos} \cdot \mathrm{PE}_{pos+k}$ depends on $k$ alone. At width 512 it
 #   falls for 43 steps, at 16 for 3.
 # - A table may go on forever. What a network has learned from its first rows need not:
-#   neither size, nor unseen angles, nor the number of words explains that alone.
+#   neither size nor more steps nor unseen angles explain that alone. Rows that were met,
+#   or a distance in the score that needs no training (ALiBi), go on.
 #
 # **Think about it.** With all rows met, the network reads 96 symbols after training on
-# 24 at a time. Has it learned the rule now, or has it only met more rows? Which run
-# would tell?
+# 24 at a time. Has it learned the rule "one step back" now, or has it only met more
+# rows? Which run would tell?
 #
 # <details><summary>The run, and what it says</summary>
 #
-# Let the training texts begin at 0 to 36, so that rows 0 to 59 are met. If it has the
-# rule, place 80 is right. It is not: with five seeds places 24 to 55 are right (0.99
-# and more), places 56 to 63 in 0.54 to 0.67, and from 64 on it guesses. It has met more
-# rows.
+# Yours: with texts that begin at 0 to 44, rows 0 to 67 are met. If it had the rule,
+# place 80 would be right. It is not: it has met more rows.
 #
 # </details>
 #

@@ -16,7 +16,7 @@
 import torch
 from torch import nn
 
-from course_lib import check, claim, mine, predict
+from course_lib import check, claim, intervene, mine, predict
 from course_lib.display import plots
 from course_lib.display.drawings import classifier as draw
 from course_lib.display.drawings import encoder
@@ -66,7 +66,7 @@ predict(
     {
         1: "Then one layer would run six times. Identical means built alike, and each "
         "layer has weights that learn by themselves.",
-        6: True,
+        6: (True, "Built alike, with weights of their own: one W_q in each layer."),
         12: "A layer has two sublayers, but only one of them is attention.",
         18: "Those are W_q, W_k and W_v of all layers. How many are W_q?",
         48: "In the paper each head has its own. In your module all heads share one "
@@ -93,7 +93,8 @@ plots.show(encoder(), "encoder")
 #
 # One token on paper. It comes in as $x = (5, 1)$. The attention says $(0, 2)$, and
 # afterwards the feed-forward network says $(0, 3)$. With two numbers a fresh layer
-# norm is simple: the larger one becomes nearly 1, the smaller one nearly −1.
+# norm is simple: the larger one becomes nearly 1, the smaller one nearly −1. (The card
+# of exercise 1 shows such numbers with all their digits.)
 
 # %% tags=["predict"]
 predict(
@@ -104,7 +105,11 @@ predict(
         "additions.",
         "(1, −1)": "That is what leaves the first norm. The second sublayer adds "
         "(0, 3) to it, and not to x.",
-        "(−1, 1)": True,
+        "(−1, 1)": (
+            True,
+            "(5, 1) + (0, 2) = (5, 3), which the norm makes (1, −1). Plus (0, 3) it "
+            "is (1, 2), and the norm makes (−1, 1).",
+        ),
         "(1, 2)": "One norm is missing: the last one.",
     },
     concept="C102",
@@ -237,7 +242,7 @@ predict(
     "Tokens −2 and −5, padding 0 and −1. Somebody takes the maximum of all four "
     "positions. By how much is it too large?",
     {
-        2: True,
+        2: (True, "The largest token is −2, and padding's 0 wins over it."),
         0: "Does a maximum know which places are padding? The mask went to the "
         "attention, and to nobody else.",
         5: "The right result is the largest of the tokens. Which one is that?",
@@ -435,9 +440,8 @@ print(f"{right[6].features:,} different ones of up to 6 words")
 
 # %% tags=["claim"]
 # The proof
-claim("for a linear classifier, n-grams of up to five words are not enough",
-      max(right[n](splits[2]) for n in right if n < 6) < 0.93)
-claim("n-grams of up to six words are", right[6](splits[2]) > 0.98)
+claim("for a linear classifier, n-grams of up to five words are not enough, six are",
+      max(right[n](splits[2]) for n in right if n < 6) < 0.93 < right[6](splits[2]))
 
 # %% [markdown] name="keep-the-best"
 # ## Keep the best
@@ -461,7 +465,11 @@ predict(
         "tensor is seen by everybody who holds this tensor.",
         "those before epoch 1": "At epoch 2 these were already gone: every step has "
         "written over them.",
-        "those of epoch 6": True,
+        "those of epoch 6": (
+            True,
+            "The dict holds the model's own tensors. The optimizer goes on writing "
+            "into them.",
+        ),
     },
     concept="C106",
 )
@@ -509,14 +517,16 @@ from course_lib.training import keep_the_best
 keep_the_best = check(keep_the_best).verified
 
 # %% [markdown]
-# Now train. The loss is the **cross-entropy** of two classes: −ln of the probability
-# that the model gives to the right answer. A model that always says ½ has a loss of
-# $-\ln ½ = 0.69$. The optimizer is RMSprop, which divides each step by
-# the recent size of that weight's gradients.
+# Now train. The **logits** are the two scores before a softmax. The loss is the
+# **cross-entropy**: −ln of the probability that the softmax gives to the right class. A
+# model that always says ½ has a loss of $-\ln ½ = 0.69$. The optimizer is RMSprop, which
+# divides each step by the recent size of that weight's gradients. The five lines of
+# every training stand in `train_epoch`; elsewhere `fit` runs them for you.
 
 # %%
-from course_lib.experiments.twins import accuracy, as_tensors, loss_of
-from course_lib.training import fit, shuffled
+from course_lib.display.live import progress_bar
+from course_lib.experiments.twins import accuracy, as_tensors
+from course_lib.training import shuffled
 
 training, validation, test = map(as_tensors, splits)  # ids (texts, T), labels
 torch.manual_seed(0)
@@ -528,23 +538,26 @@ optimizer = torch.optim.RMSprop(model.parameters(), lr=0.001)
 def train_epoch(model, epoch):
     """Every training text once, in a new order."""
     batches = shuffled(*training, batch_size=64, seed=epoch)
-    fit(model, loss_of, batches, optimizer, progress=f"epoch {epoch + 1}")
+    for ids, labels in progress_bar(batches, desc=f"epoch {epoch + 1}"):
+        logits = model.train()(ids)  # 1. what does it say? (dropout is on)
+        loss = nn.functional.cross_entropy(logits, labels)  # 2. how wrong is that?
+        optimizer.zero_grad()  # 3. forget the last gradients
+        loss.backward()  # 4. a gradient for each weight
+        optimizer.step()  # 5. move each weight a little
 
 
 history, tested = keep_the_best(model, train_epoch, accuracy, validation, test, 6)
 print(f"test: {tested:.2f}")
-rivals = {n: right[n](splits[1]) for n in (3, 5)}
+rivals = {n: right[n](splits[1]) for n in (3, 5, 6)}
 plots.show(draw.epochs(history, rivals), "twins-epochs")
 
-# %% tags=["claim"]
-# The proof
-claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
-
 # %% [markdown]
-# ## Further: a checkpoint that outlives the notebook
-# A file of weights is a list of
-# names and numbers. It does not say how to *build* the model, so the constructor's
-# arguments are kept beside them. (In Keras, `get_config` is for that.)
+# (`accuracy` calls `model.eval()` before it asks: dropout is off then.) The six-grams
+# are at the top as well: on this test nobody is ahead.
+#
+# The checkpoint would vanish with the notebook, so it goes into a file. A file of weights
+# is a list of names and numbers. It does not say how to *build* the model: the
+# constructor's arguments are kept beside them. (In Keras, `get_config` is for that.)
 
 # %%
 from pathlib import Path
@@ -561,276 +574,254 @@ checkpoints.load(again, path)
 
 # %% tags=["claim"]
 # The proof
+claim("the encoder is right for more than 97 of 100 twins", tested > 0.97)
 claim("the file gives a new model the same answers",
       accuracy(again, validation) == accuracy(model, validation) > before)
 
 # %% [markdown] name="longer-gaps"
-# ## Longer gaps than in training
+# ## Where training never went
 #
-# Both rivals solve the test. But how? After X there have never been more than four
-# words before *but*. Now there are six, seven or nine, put together from phrases of
-# training: no word is new, no text is longer than in training, and so no position is
-# new. This is a test of **length generalisation**: being right on what is longer than
-# in training.
-
-# %%
-from course_lib.experiments.twins import with_a_gap
-
-longer = {gap: with_a_gap(gap, seed=1) for gap in (6, 7, 9)}  # 500 pairs each
-min((text for text in longer[7][0]), key=len)
-
-# %% tags=["predict"]
-predict(
-    "Six, seven, nine words after X; in training there were at most four. Who is still "
-    "right nine times in ten?",
-    {
-        "the six-grams, and the encoder": "A string of six words that holds both X "
-        "and “but” has no more than four words between them.",
-        "the encoder alone": True,
-        "neither: nobody has seen such gaps": "Nobody has. But must one have seen a "
-        "gap to be right about what stands on both sides of it?",
-    },
-    concept="C103",
-)
-
-# %%
-print("words after X   six-grams   encoder")
-for gap, reviews in longer.items():
-    encoders = accuracy(model, as_tensors(reviews))
-    print(f"{gap:13}   {right[6](reviews):9.2f}   {encoders:7.2f}")
-
-# %% [markdown]
-# The six-gram model falls far, the encoder hardly. One training is one draw, so here
-# are five of each: a dot is a training, a line joins the medians.
-
-# %%
-from course_lib.experiments.stored import stored
-
-gaps = stored("10-gaps") + stored("10-windows")
-plots.show(draw.reach(gaps, ("encoder", "runs of up to six words")), "twins-gaps")
-
-# %% [markdown]
-# The figure goes on to gaps of 24 and 40 words. There, texts have positions that were
-# never trained: some encoders fall, and some do not.
-
-# %% tags=["claim"]
-# The proof
-claim("your encoder is above 0.9 with every one of the three gaps", all(
-    accuracy(model, as_tensors(reviews)) > 0.9 for reviews in longer.values()))
-claim("your six-gram model is below 0.75", all(
-    right[6](reviews) < 0.75 for reviews in longer.values()))
-
-# %% tags=["claim"]
-# The proof
-free, six_grams = ([row for row in gaps if row["model"] == name]
-                   for name in ("encoder", "runs of up to six words"))
-claim("with gaps of 6 to 9 words the encoder is above 0.9 with every seed", all(
-    row[f"gap {gap}"] > 0.9 for row in free for gap in range(6, 10)))
-claim("with gaps from 6 to 12 the six-gram model is below 0.75 with every seed", all(
-    row[f"gap {gap}"] < 0.75 for row in six_grams for gap in range(6, 13)))
-
-# %% [markdown]
-# ## Further: is it because attention has no window?
+# All of them solve the test. But how? We ask about reviews that no training had, though
+# each word is known:
 #
-# A tempting explanation: attention has no window, so it reaches from X to *but*,
-# however far apart they are. Then an encoder *with* a window should fall. What a token
-# can know of after some layers is its **receptive field**: with three words on either
-# side in each layer, two layers make it six on either side.
-
-# %% tags=["given"]
-from course_lib.experiments.gaps import Windowed
-
-# %%
-windowed = Windowed(**sizes, num_classes=2)
-[sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
-
-# %% [markdown]
-# It has as many weights. We trained encoders with windows of three, four and eight
-# words on either side, and a rival that is no network: logistic regression on *ordered
-# pairs*, which word stands at most eight words before which other one.
-
-# %%
-names = ("three", "four", "eight")
-shown = [f"encoder that sees {name} words on either side" for name in names]
-near_pairs = "pairs in order, within eight words"
-plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
-
-# %% [markdown]
-# On the whole, the narrower the window, the worse. With the narrowest one alone, we
-# would have believed the explanation. But look closer.
+# - **longer gaps**: six to forty words between X and what follows. In training there
+#   were at most four. (To be right on what is longer than in training is called **length
+#   generalization**.)
+# - **four words in front**: usual reviews, after *as we had feared*.
 #
-# - Four words on either side make a receptive field of eight, and at a gap of six,
-#   *but* is seven words away: in reach. Two of five fall below 0.9 all the same. And
-#   two others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
-# - The ordered pairs are right at every gap, though they see only eight words. For
-#   there is a rule that needs no more: what follows *but* counts, and what follows
-#   *although* does not. From such a word to the next opinion it is never more than
-#   eight words.
-#
-# So nobody has to reach from X to *but*. What is left: a narrower window makes this
-# encoder worse at longer gaps.
-
-# %% tags=["claim"]
-# The proof
-from statistics import median
-
-three, four, eight, near = ([row for row in gaps if row["model"] == name]
-                            for name in (*shown, near_pairs))
-at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
-claim("the median at a gap of 12 is lower, the narrower the window",
-      at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
-claim("four words on either side: some are below 0.9 at 6, some above it at 24",
-      min(row["gap 6"] for row in four) < 0.9 < max(row["gap 24"] for row in four))
-claim("pairs within eight words are right at every gap", all(
-    row[gap] > 0.98 for row in near for gap in row if gap.startswith("gap")))
-
-# %% [markdown] name="what-it-has-learned"
-# ## What has it learned?
-#
-# A test cannot say *how* a model is right. An **intervention** can: change one thing in
-# the input, leave the rest as it is, and look at the verdict.
-#
-# In all test reviews with *but*, we write *although* in its place. Now the other
-# opinion counts, so a model that is right must change its verdict. That alone says
-# nothing new. It needs a control: *the* in the place of *but*, which says nothing about
-# either opinion. Here are ten encoders, each with a seed of its own.
-
-# %% tags=["predict"]
-predict(
-    "“The garden was dreadful the room was brilliant”: with “the” in the place of "
-    "“but”, how many verdicts change, in most of the ten encoders?",
-    {
-        "nearly all": "That is what “although” does: it says that the other opinion "
-        "counts. Does “the” say so?",
-        "about half: the clue is gone": "It is, if “but” was the clue. Is there "
-        "another word by which the three forms can be told apart?",
-        "none, or nearly none": True,
-    },
-    concept="C103",
-)
-
-# %%
-from course_lib.experiments.asked import flipped
-
-edits = [("but", "although"), ("but", "the"), ("although", "the")]
-for word, other in edits:
-    share = flipped(model, splits[2][0], word, other)
-    print(f"{other} in the place of {word}: {share:.2f} of the verdicts change")
-
-# %%
-asked = stored("10-asked")
-changes = {f"{other} for {word}": [row[f"{word} to {other}"] for row in asked]
-           for word, other in edits}
-plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
-
-# %% [markdown]
-# *although* changes every verdict, with all ten encoders. *the* changes (nearly) none
-# with nine of them: what these nine say does not depend on *but*. And *the* in the
-# place of a later *although* changes (nearly) every one. So the rule of the nine is:
-# **Y counts, unless an *although* stands in the middle.** The tenth reads *but* as
-# well. All ten are right on the test, and no score tells them apart.
-#
-# A rule that serves the training data, and is not the one that was meant, is called a
-# **shortcut**. Without its control, the first edit would have looked like a proof that
-# they read *but*.
-
-# %% tags=["claim"]
-# The proof
-claim("although in the place of but changes nearly all verdicts, with every seed",
-      min(row["but to although"] for row in asked) > 0.95)
-claim("the in its place changes nearly none, with most seeds",
-      sum(row["but to the"] < 0.05 for row in asked) > 5)
-claim("your encoder, too, changes its mind for although, and less for the",
-      flipped(model, splits[2][0], "but", "although") > 0.95
-      and flipped(model, splits[2][0], "but", "the") < 0.75)
-
-# %% [markdown]
-# ## Four words in front
-#
-# One more question. Take the usual test reviews, with usual gaps, and put *as we had
-# feared* in front. No word is new, no position is new, and nothing has changed between
-# X and Y.
+# Two more rivals join in. *Pairs in order* is a logistic regression again: which word
+# stands somewhere before which other one? And a recurrent network, a **GRU** (lesson
+# 03), reads from both ends, with a maximum over its states as the encoder has it, and
+# half of the encoder's parameters. It is the strongest rival we know.
 
 # %%
 from course_lib.experiments.shifted import moved
+from course_lib.experiments.twins import with_a_gap
 
+longer = {gap: with_a_gap(gap, seed=1) for gap in (6, 9, 12)}  # 500 pairs each
 front = moved(splits[2])  # (texts, labels)
-front[0][5]
+min(longer[6][0], key=len), front[0][5]
 
 # %% tags=["predict"]
 predict(
-    "Usual test reviews with four known words in front. Who is still right nine times "
-    "in ten?",
+    "Gaps of six to twelve words. Who falls below three of four?",
     {
-        "both: the order of the words is the same": "It is. But which numbers were "
-        "added to the words, before your encoder compared them?",
-        "the encoder alone, as with the gaps": "An n-gram does not know where in the "
-        "text it stands. Does an embedding with its position?",
-        "the six-grams alone": True,
+        "the six-grams alone": (
+            True,
+            "A string of six words cannot hold X and “but” with six words between "
+            "them.",
+        ),
+        "six-grams and pairs in order": "Pairs in order count at any distance: X "
+        "before “but” stays X before “but”.",
+        "six-grams and the GRU": "It has to carry X, or what “but” says, over more "
+        "steps. Two or three forms are easily carried.",
+        "all four": "Nobody has seen such gaps. But must one have seen a gap to be "
+        "right about what stands on both sides of it?",
+    },
+    concept="C103",
+)
+
+# %% tags=["predict"]
+predict(
+    "Usual reviews, with four known words in front. Who falls below three of four?",
+    {
+        "the six-grams alone": "Strings of neighbours stand wherever they stand.",
+        "the encoder alone": (
+            True,
+            "Its words carry the numbers of their places, and all places are others "
+            "now.",
+        ),
+        "the encoder and the GRU": "The GRU reads in order, but counts no places.",
+        "none of the four": "The order of the words is the same. But which numbers are "
+        "added to them before your encoder compares them?",
     },
     concept="C103",
 )
 
 # %%
-print(f"six-grams: {right[6](front):.2f}")
-print(f"encoder:   {accuracy(model, as_tensors(front)):.2f}")
+print("                six-grams   your encoder")
+for name, reviews in {f"{gap} words": longer[gap] for gap in longer}.items():
+    yours = accuracy(model, as_tensors(reviews))
+    print(f"{name:15} {right[6](reviews):9.2f}   {yours:12.2f}")
+encoder_in_front = accuracy(model, as_tensors(front))
+print(f"four in front   {right[6](front):9.2f}   {encoder_in_front:12.2f}")
 
 # %% [markdown]
-# The six-grams do not notice; the encoder is little better than chance. Two things have
-# changed: four words are there, and all others stand four positions further on. So we
-# change one at a time, on reviews of at most 21 words, which stand at positions 0 to
-# 20. First: all words four positions on, with nothing in front. Then: four words in
-# front, at the free positions 21 to 24, and all others at their old ones.
+# One training is one draw, so here are five of each, and fifteen encoders: a dot is a
+# training, a line joins the medians.
 
 # %%
+from course_lib.experiments.stored import compare, stored
+
+gaps = [row for row in stored("10-gaps") if row["epochs"] == 6]
+rivals = ("GRU from both ends", "pairs in order, at any distance",
+          "runs of up to six words")
+plots.show(draw.reach(gaps, ("encoder", *rivals)), "twins-gaps")
+
+# %%
+names = {"encoder": "encoder", "GRU from both ends": "GRU from both ends",
+         "pairs in order, at any distance": "pairs in order",
+         "runs of up to six words": "six-grams"}
+in_front = {label: [row["four in front"] for row in gaps if row["model"] == name]
+            for name, label in names.items()}
+plots.show(draw.seeds(in_front, "accuracy, four words in front", chance=True), "front")
+
+# %% [markdown]
+# | what is new | six-grams | pairs in order | GRU | encoder |
+# |---|---|---|---|---|
+# | 6 to 12 words after X | fall | right | right | right, or nearly |
+# | 24 and 40 words | fall | right | right, or nearly | some fall, some do not |
+# | 4 words in front | right | right | right | **falls, with every seed** |
+#
+# So this is the verdict, and it is not what one would like to print: on reviews like
+# these an encoder is nowhere ahead of a GRU with half of its parameters, and a logistic
+# regression on the right pairs is right everywhere. The encoder alone is lost where
+# others notice nothing. (Five times the epochs change nothing: the best epoch on the
+# validation texts is among the first.) Why is it lost?
+
+# %% tags=["claim"]
+# The proof
+def of(model, *columns):
+    """Accuracies of all trainings of a model, in these columns."""
+    return [row[name] for row in gaps if row["model"] == model for name in columns]
+
+
+to_12 = [f"gap {gap}" for gap in range(6, 13)]
+claim("with gaps of 6 to 12 words the six-grams are below 0.75, the GRU above 0.95",
+      max(of("runs of up to six words", *to_12)) < 0.75
+      < 0.95 < min(of("GRU from both ends", *to_12)))
+claim("the typical encoder is above 0.95 there",
+      torch.tensor(of("encoder", "gap 12")).median() > 0.95)
+claim("four words in front, and every encoder is below 0.75, all others above 0.95",
+      max(in_front["encoder"]) < 0.75 < 0.95 < min(
+          sum((in_front[name] for name in in_front if name != "encoder"), [])))
+claim("encoder and GRU, trained again, come out as they are stored",
+      not compare("10-gaps"))
+
+# %% [markdown] name="positions-decide"
+# ## Is it the words, or their places?
+#
+# With four words in front two things have changed: the words are there, and all others
+# stand four places further on. An **intervention** changes one thing and leaves the rest
+# as it is. Your encoder's positions can be set by hand: all words of a usual review some
+# places on, with nothing in front.
+#
+# ### Yours: how far on?
+
+# %% tags=["yours", "nbval-ignore-output"]
 from course_lib.experiments.asked import accuracy_at
-from course_lib.experiments.gaps import ordered_pairs
 from course_lib.experiments.shifted import short_enough
 
-usual, t = short_enough(splits[2]), torch.arange(25)
-positions_alone = accuracy_at(t[4:], model, usual)
-words_alone = accuracy_at((t - 4) % 25, model, front)
-print(f"positions + 4, no words: {positions_alone:.2f}")
-print(f"words, old positions:    {words_alone:.2f}")
-pairs = fitted(ordered_pairs, splits[0])  # which word stands before which other one
-print(f"ordered pairs of words:  {pairs(front):.2f}")
+usual, t = short_enough(splits[2]), torch.arange(25)  # reviews of at most 21 words
+places = 2  # yours: 1, 2, 3 or 4
+intervene(
+    "so many places on, and your encoder is wrong more than once in ten; one place "
+    "less, and it is not",
+    places,
+    run=lambda n: [accuracy_at(t[n - less :][:21], model, usual) for less in (0, 1)],
+    holds=lambda share: share[0] < 0.9 <= share[1],
+    among=(1, 2, 3, 4),
+    shows="{choice} places on: {result[0]:.2f}; one less: {result[1]:.2f}",
+)
 
 # %% [markdown]
-# So the positions do it, and not those of all words: here are the ten encoders again,
-# and in the last two rows only some words are moved.
+# And the other way round: four words in front, at the free places 21 to 24, and all
+# others at their old ones. Here are thirty encoders; in the last two rows only some of
+# the words are moved.
 
 # %%
+asked = stored("10-asked")
 rows = {"four words in front": "words in front",
-        "positions + 4, no words": "positions + 4",
-        "words, old positions": "words in front, old positions",
+        "all places + 4, nothing in front": "positions + 4",
+        "four words, and old places": "words in front, old positions",
         "X and although + 4": "first opinion and although + 4",
         "all other words + 4": "all others + 4"}
 shifted = {label: [row[name] for row in asked] for label, name in rows.items()}
 plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 
 # %% [markdown]
-# X and *although* are enough for the whole fall; the other words hardly matter. So the
-# encoders tell X from Y, and an *although* in front from one in the middle, by
-# **absolute position**: in training, X stood at positions 3 to 8, and Y at 8 to 20,
-# counted from 0.
-# Four positions on, X stands at 7 to 12, where Y used to be. N-grams and ordered pairs
-# of words know no positions.
-#
-# An encoder whose training has *other* remarks in front of half of its reviews is right
-# here, with each of five seeds. (Lesson 15 has positions that know distances alone.)
+# The places do it, and not those of all words: to move X and *although* is enough. So
+# the encoders tell X from Y, and an *although* in front from one in the middle, by
+# **absolute position**. In training X stood at places 3 to 8, and Y at 8 to 20, counted
+# from 0. Four places on, X stands where Y used to be. An encoder whose training has
+# *other* remarks in front of half of its reviews is right here, with each of five seeds.
+# (Lesson 15 has positions that know distances alone.)
 
 # %% tags=["claim"]
 # The proof
-claim("four known words in front, and your encoder is below 0.85",
-      accuracy(model, as_tensors(front)) < 0.85)
-claim("the six-grams do not notice", right[6](front) > 0.95)
-claim("the positions alone do the same, the words alone nothing",
-      positions_alone < 0.85 and words_alone > 0.95)
-claim("with every seed, moving X and although is enough",
-      all(row["first opinion and although + 4"] < 0.85 for row in asked))
+some = ("positions + 4", "first opinion and although + 4")
+claim("moved places alone are enough, those of X and although, with every seed",
+      max(row[name] for row in asked for name in some) < 0.85)
+claim("four words at free places, and all others where they were, change nothing",
+      min(row["words in front, old positions"] for row in asked) > 0.95)
 claim("an encoder whose training has remarks in front is right, with every seed", all(
     row["moved"] > 0.95 for row in stored("10-shifted")
     if row["training"] == "with remarks"))
+
+# %% [markdown] name="what-it-has-learned"
+# ## Which words does it read?
+#
+# A test cannot say *how* a model is right. Write another word in the place of *but*, in
+# all test reviews that have one, and count the verdicts that change.
+#
+# ### Yours: a word for *but*
+
+# %% tags=["yours", "nbval-ignore-output"]
+from course_lib.experiments.asked import flipped
+from course_lib.experiments.twins import WORDS
+
+word = "although"  # yours: any of the 40 words of the reviews, such as "garden"
+intervene(
+    "a word in the place of “but” that changes more than 9 of 10 verdicts",
+    word,
+    run=lambda word: flipped(model, splits[2][0], "but", word),
+    holds=lambda share: share > 0.9,
+    among=[other for other in WORDS if other != "but"],
+    shows="“{choice}” changes {result:.2f} of the verdicts",
+    otherwise="After which word does the *other* opinion count?",
+)
+
+# %% [markdown]
+# With *although* the other opinion counts, so a model that is right has to change its
+# verdict. Does that show that it reads *but*? Only with a **control**: *the* in the place
+# of *but* says nothing about either opinion.
+
+# %% tags=["predict"]
+predict(
+    "“The garden was dreadful the the room was brilliant”: “the” in the place of "
+    "“but”. How many verdicts change, in most of thirty encoders?",
+    {
+        "nearly all": "That is what “although” does: it says that the other opinion "
+        "counts. Does “the” say so?",
+        "about half, the clue is gone": "It is, if “but” was the clue. Is there "
+        "another word by which the three forms can be told apart?",
+        "none, or nearly none": (
+            True,
+            "Most never look at “but”. They look for an “although” in the middle.",
+        ),
+    },
+    concept="C103",
+)
+
+# %%
+edits = [("but", "although"), ("but", "the"), ("although", "the")]
+changes = {f"“{word}” → “{other}”": [row[f"{word} to {other}"] for row in asked]
+           for word, other in edits}
+plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
+
+# %% [markdown]
+# With 25 of 30, what the encoder says does not depend on *but*. Their rule is: **Y
+# counts, unless an *although* stands in the middle.** The five others read *but* as
+# well. All are right on the test, and no score tells them apart. A rule that serves the training data, and is not the one that was
+# meant, is called a **shortcut**. Without its control, *although* for *but* would have
+# looked like a proof.
+
+# %% tags=["claim"]
+# The proof
+claim("although in the place of but changes nearly all verdicts, with every seed",
+      min(row["but to although"] for row in asked) > 0.9)
+claim("the in its place changes fewer than 1 in 20, with more than half of the seeds",
+      sum(row["but to the"] < 0.05 for row in asked) > len(asked) / 2)
 
 # %% [markdown] name="representation"
 # ## What the encoder has written into the words
@@ -854,7 +845,11 @@ predict(
     {
         "one half": "That is the row of the table. A position tells X from Y most of "
         "the time: how often is Y the one that counts?",
-        "two thirds": True,
+        "two thirds": (
+            True,
+            "In two of three forms the later opinion counts, and the position says "
+            "which one is later.",
+        ),
         "one": "To be always right, a word must know which of the three forms it "
         "stands in. Can it, before it has looked at any other word?",
     },
@@ -876,20 +871,20 @@ probes = {name: probed(read, some, test) for name, read in readers.items()}
 
 # %% [markdown]
 # In two of the three forms the later opinion counts, so the position is worth nearly ⅔.
-# An untrained encoder adds nothing to it. A probe needs such a control: only what is
-# above it was written by training.
+# An untrained encoder adds nothing to it. A probe needs such a control: only what is read
+# better than there has been written by training.
 
 # %%
 rows = {"embedding row": "embedding", "what enters layer 1": "entering",
         "untrained encoder": "untrained", "trained encoder": "trained"}
-of_ten = {name: [row[f"probe {key}"] for row in asked] for name, key in rows.items()}
-plots.show(draw.seeds(of_ten, "accuracy of the probe", chance=True), "twins-probes")
+probed_in = {name: [row[f"probe {key}"] for row in asked]
+             for name, key in rows.items()}
+plots.show(draw.seeds(probed_in, "accuracy of the probe", chance=True), "twins-probes")
 
 # %% [markdown]
-# In nine of ten it can be read almost perfectly from the word itself whether it counts.
-# The tenth, at 0.81, is the one that reads *but* as well. A probe shows what *can be
-# read* from a vector, and not that the model uses it. For that you need an
-# intervention.
+# In most it can be read almost perfectly from the word itself whether it counts. A probe
+# shows what *can be read* from a vector, and not that the model uses it. For that you
+# need an intervention.
 
 # %% tags=["claim"]
 # The proof
@@ -897,7 +892,7 @@ claim("what enters layer 1 and an untrained encoder both tell some, and not all"
       all(0.55 < probes[name] < 0.75 for name in list(probes)[1:3]))
 claim("after the encoder a word knows whether it counts, better than before it",
       probes["your encoder"] > probes["untrained encoder"] + 0.05)
-claim("training adds something with each of ten seeds",
+claim("training adds something with every seed",
       all(row["probe trained"] > row["probe untrained"] + 0.05 for row in asked))
 
 # %% [markdown] name="classic-recipe"
@@ -919,7 +914,11 @@ predict(
     {
         "ahead by ten percentage points or more": "So one would expect of 5.7 million "
         "parameters. But does a recipe without positions see the order of words?",
-        "within three percentage points": True,
+        "within three percentage points": (
+            True,
+            "Without positions it cannot see the order of words either, so it knows "
+            "little that counts do not.",
+        ),
         "behind by ten percentage points or more": "It can learn which single words "
         "are good or bad, and so do what counts do. What would cost it so much?",
     },
@@ -932,12 +931,15 @@ plots.show(draw.recipe(film), "recipe-epochs")
 
 # %%
 for name in dict.fromkeys(row["model"] for row in film):
-    on_the_test = [row["best"] for row in film if row["model"] == name]
-    print(f"{name}, on the test: {sum(on_the_test) / len(on_the_test):.3f}")
+    best, last = ([row[epoch] for row in film if row["model"] == name]
+                  for epoch in ("best", "last"))
+    print(f"{name}, on the test: {sum(best) / len(best):.3f}"
+          + f", last epoch {sum(last) / len(last):.3f}" * (name == "recipe"))
 
 # %% [markdown]
 # The recipe is at its best after one or two epochs. After ten it knows its training
-# texts by heart, and is about two points worse on the test: **here** your loop pays.
+# texts by heart, and is worse on the test: **here** your loop pays. (Its head has a
+# **dropout** of 0.5: in training each number is set to 0 half of the time.)
 # Counting single words does as well, and with pairs of words about a point better,
 # which is within chance: on the 1,752 test reviews a standard error is about a point.
 # (The recipe was made for 25,000 *long* reviews. We have not tried these.)
@@ -956,7 +958,65 @@ claim("it is within three percentage points of TF-IDF of words", all(
     for a, b in zip(recipe, counted_words, strict=True)))
 
 # %% [markdown]
-# ## Further: the recipe in numbers
+# ## Further: windows
+#
+# Why is an encoder right at long gaps? A tempting explanation: attention has no window,
+# so it reaches from X to *but*, however far apart they are. Then an encoder *with* a
+# window should fall. What a token
+# can know of after some layers is its **receptive field**: with three words on either
+# side in each layer, two layers make it six on either side.
+
+# %% tags=["given"]
+from course_lib.experiments.gaps import Windowed
+
+# %%
+windowed = Windowed(**sizes, num_classes=2)
+[sum(p.numel() for p in one.parameters()) for one in (model, windowed)]
+
+# %% [markdown]
+# It has as many weights. We trained encoders with windows of three, four and eight
+# words on either side, and a rival that is no network: logistic regression on *ordered
+# pairs*, which word stands at most eight words before which other one.
+
+# %%
+shown = ("encoder that sees three words on either side",
+         "encoder that sees four words on either side",
+         "encoder that sees eight words on either side")
+near_pairs = "pairs in order, within eight words"
+gaps = gaps + stored("10-windows")
+plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
+
+# %% [markdown]
+# On the whole, the narrower the window, the worse. With the narrowest one alone, we
+# would have believed the explanation. But look closer.
+#
+# - Four words on either side make a receptive field of eight, and at a gap of six,
+#   *but* is seven words away: in reach. Two of five fall below 0.9 all the same. And
+#   two others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
+# - The ordered pairs are right at every gap, though they see only eight words. For
+#   there is a rule that needs no more: what follows *but* counts, and what follows
+#   *although* does not. From such a word to the next opinion it is never more than
+#   eight words.
+#
+# So nobody has to reach from X to *but*. What is left: a narrower window makes this
+# encoder worse at longer gaps.
+
+# %% tags=["claim"]
+# The proof
+from statistics import median
+
+three, four, eight, near, free = ([row for row in gaps if row["model"] == name]
+                                  for name in (*shown, near_pairs, "encoder"))
+at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
+claim("the median at a gap of 12 is lower, the narrower the window",
+      at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
+claim("four words on either side: some are below 0.9 at 6, some above it at 24",
+      min(row["gap 6"] for row in four) < 0.9 < max(row["gap 24"] for row in four))
+claim("pairs within eight words are right at every gap", all(
+    row[gap] > 0.98 for row in near for gap in row if gap.startswith("gap")))
+
+# %% [markdown]
+# ## Further: the recipe in numbers, and real reviews
 #
 # | part | classic recipe, as trained here | yours, above |
 # |---|---|---|
@@ -985,7 +1045,10 @@ predict(
         "with the vocabulary.",
         "the feed-forward network": "256 · 32 and back: it is narrower than the model, "
         "where the paper has four times the width.",
-        "the table of embeddings": True,
+        "the table of embeddings": (
+            True,
+            "20,000 words of 256 numbers are 5.1 million.",
+        ),
     },
     concept="C104",
 )
@@ -1023,7 +1086,10 @@ claim("nine tenths of them are a table of words",
 predict(
     "The recipe without positions, trained on twins: its accuracy on the test is …",
     {
-        "one half": True,
+        "one half": (
+            True,
+            "A maximum over vectors without positions is the same for both twins.",
+        ),
         "between 0.6 and 0.9, as with short n-grams": "Pairs of neighbours see who "
         "stands beside whom. What does attention without positions see?",
         "above 0.95, as above": "What told the encoder above “dreadful … but” from "
@@ -1034,6 +1100,7 @@ predict(
 
 # %%
 from course_lib.experiments.recipe import recipe_accuracy, recipe_loss
+from course_lib.training import fit
 
 torch.manual_seed(0)
 blind = ClassicRecipe(vocab_size=41)
@@ -1046,9 +1113,7 @@ print(f"{recipe_accuracy(blind, test):.2f}")
 # it gives both twins the same answer, as a bag of words does.
 
 # %% [markdown]
-# ## Further: real reviews, and a model that has read before
-#
-# Train on them yourself? There are 12,752 snippets of film reviews, each with a
+# Train on film reviews yourself? There are 12,752 snippets of film reviews, each with a
 # verdict, *fresh* or *rotten*. Set `REAL_REVIEWS = True`: it fetches 9 MB once, and
 # trains one epoch of the recipe, which takes about a minute. If the download fails, you
 # get a message and the lesson continues.
@@ -1127,6 +1192,35 @@ if vectors:
 # it. With `ClassicRecipe()` and 600 words per review, it is the classic experiment.
 # You will need a GPU.
 
+# %% tags=["predict", "later"]
+predict(
+    "Two encoders are right on the same 98 of 100 test sentences. What do you know "
+    "about how they read?",
+    {
+        "they read the same words": "The thirty encoders of lesson 10 had one score, "
+        "and not one rule.",
+        "little, before one word is exchanged": (
+            True,
+            "Equal scores, other rules: an intervention with its control tells.",
+        ),
+        "their probes will agree": "A probe shows what can be read from a vector, not "
+        "what the model uses.",
+    },
+    concept="C103",
+)
+
+# %% tags=["predict", "later"]
+predict(
+    "The validation accuracy is .91, .95, .94, .95 after four epochs. Whose weights "
+    "does the model have after keep_the_best?",
+    {
+        "the second epoch's": (True, "The first of the best ones, kept as a copy."),
+        "the fourth epoch's": "It is as good as the second, not better.",
+        "a mean of both": "Nobody averages weights here: one copy is loaded.",
+    },
+    concept="C106",
+)
+
 # %% [markdown]
 # ## Summary
 #
@@ -1135,19 +1229,26 @@ if vectors:
 # - Around it: embeddings · $\sqrt{d_{model}}$, positions, a mask that hides padding.
 #   Pool over real tokens: else a text's meaning depends on its neighbours in the batch.
 # - Choose by validation, keep a *copy* of the best weights, load it, and test once.
-# - Twins: a bag of words is right in exactly one half, by construction. Six-grams solve
-#   the test and fall with longer gaps. The encoder stays right up to gaps of nine and
-#   more, and falls with four words in front.
+# - Twins: a bag of words is right in exactly one half, by construction. Six-grams, pairs
+#   in order, a GRU and an encoder all solve the test. Six-grams fall with longer gaps;
+#   the encoder alone falls with four words in front.
 # - Equal scores, other rules: an intervention, beside its control, shows what a model
-#   reads. Nine of ten encoders read *although* and not *but*, and tell X from Y by
-#   absolute position.
+#   reads. Most encoders read *although* and not *but*, and tell X from Y by absolute
+#   position.
 # - A probe shows what can be read from a contextual embedding. Ask an untrained
 #   encoder, too.
 # - On short film reviews the classic recipe is no better than TF-IDF of single words.
 #
 # **Think about it.** Max pooling takes each feature from one token. For which task
-# would a mean be better, and for which one a token of its own, put in front of the
-# text, that nobody wrote? (Lesson 13 does that.)
+# would a mean be better?
+#
+# <details><summary>An answer</summary>
+#
+# Where it matters how *often* something is said: which share of a long review is praise?
+# A maximum forgets whether a word was there once or ten times. (A third way is a token of
+# its own, put in front of the text, that nobody wrote: lesson 13.)
+#
+# </details>
 #
 # **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.1
 # and figure 1, left (the encoder), section 3.4 (embeddings), section 5.4 (dropout). The

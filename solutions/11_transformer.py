@@ -956,7 +956,7 @@ def cross_attention(says_french, says_english):
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 for axis, (says_french, says_english) in zip(axes, (white, JANE), strict=True):
     pattern = cross_attention(says_french, says_english)
-    plots.heat_map(axis, pattern, [*says_english, "<eos>"], [*says_french, "<eos>"], limit=1.0)
+    plots.heat_map(axis, pattern, [*says_english, "<eos>"], [*says_french, "<eos>"], kind="weight")
     axis.set(xlabel="is asked", ylabel="is to be said")
 plots.show(figure, "Two cross-attention patterns, English words to be said against French words. In both, most words "
                    "look at the word they translate.")
@@ -1401,7 +1401,7 @@ for i, (name, (patient, _, _)) in enumerate(seen.items()):
     is_shown = ["s" if k == BOS else "·" if k == EOS else str(k - 4) for k in tgt[0].tolist()]
     for j, (of, asked) in enumerate((("self_attn", is_shown), ("cross_attn", list("492037")))):
         pattern = patterns[f"whole.decoder.1.{of}"][0].mean(0)
-        plots.heat_map(axes[j, i], pattern, list("730294·"), asked, name, numbers=False, limit=1.0)
+        plots.heat_map(axes[j, i], pattern, list("730294·"), asked, name, numbers=False, kind="weight")
         axes[j, i].tick_params(axis="x", rotation=0)
 axes[0, 0].set_ylabel("has to say (is shown: →)")
 axes[1, 0].set_ylabel("has to say (the source: →)")

@@ -1227,10 +1227,10 @@ figure, axis = plt.subplots(figsize=(9, 2.8))
 plots.heat_map(axis, right, ["none", "1", "2"], steps, "probability of the right next token", limit=1.0)
 axis.set(xlabel="token → next token", ylabel="blocks")
 plots.show(figure, "For twelve tokens of a held-out topic, the probability of the right next token after no block, one "
-                   "and two. Some places grow brighter from row to row, others stay dark or lose again.")
+                   "and two. Some places grow from row to row, others stay near 0 or lose again.")
 
 # %% [markdown]
-# Not every square grows brighter. A block only *adds* to what is there (the skip connection), but that can also make a
+# Not every probability grows. A block only *adds* to what is there (the skip connection), but that can also make a
 # right guess less likely.
 
 # %% [markdown]

@@ -601,11 +601,11 @@ if have(MINILM, "on how many questions only one of two searches is right") and p
     both_ways_beat_guessing_by_far = min(share["meaning"], share["words"]) > 0.25
     the_difference_may_be_chance = abs(only_meaning - only_words) < chance
     each_knows_what_the_other_does_not = min(only_meaning, only_words) > 8
-    careless_pooling_loses_more_than_chance = lost - won > 1.96 * (lost + won) ** 0.5
+    careless_pooling_changes_the_answers = lost + won > 10
     assert both_ways_beat_guessing_by_far
     assert the_difference_may_be_chance
     assert each_knows_what_the_other_does_not
-    assert careless_pooling_loses_more_than_chance
+    assert careless_pooling_changes_the_answers
     print(f"only meaning: {only_meaning}, only words: {only_words}; chance alone makes differences up to {chance:.0f}")
     print(f"only careful pooling: {lost}, only careless pooling: {won}")
 
@@ -614,8 +614,9 @@ if have(MINILM, "on how many questions only one of two searches is right") and p
 # is smaller than what chance makes. The course has its own words, *softmax*, *padding*, *head*, and counting is good
 # for whoever asks in these words. But the two are right on **different** questions, by the dozen.
 #
-# "Careless" is meaning with a mean over all places, in batches of 64 texts of similar length. It loses about one in six
-# of the right answers, more than chance makes.
+# "Careless" is meaning with a mean over all places, in batches of 64 texts of similar length. It changes the answers to
+# about one in eight questions, for the worse and for the better: padding is noise. Whether it is worse on the whole,
+# so few questions cannot tell.
 #
 # Ask something yourself, and read the hits: a paragraph of another lesson may answer well, too.
 
@@ -674,10 +675,10 @@ if have(MINILM, "the four averages of all 72 heads"):
 if have(MINILM, "four tables of heads by layers"):
     figure, axes = plt.subplots(2, 2, figsize=(13, 7), layout="constrained")
     for axis, table, name in zip(axes.flat, looks, NAMES, strict=True):
-        plots.heat_map(axis, table, [f"layer {i}" for i in range(1, 7)], range(1, 13), f"weight on {name}", limit=1.0)
+        plots.heat_map(axis, table, [f"layer {i}" for i in range(1, 7)], range(1, 13), f"weight on {name}", kind="weight")
         axis.set_xlabel("head")
     plots.show(figure, "Four tables of six layers and twelve heads. On the token before: one square of 1.00 in layer "
-                       "1, head 3, all others below 0.4. On the token after: 0.64 in layer 2, head 9. On [CLS]: bright "
+                       "1, head 3, all others below 0.4. On the token after: 0.64 in layer 2, head 9. On [CLS]: much "
                        "nearly everywhere from layer 2 on. On copies: 0.51 in layer 3, head 10, and little elsewhere.")
 
 # %% tags=["nbval-ignore-output"]
@@ -1587,13 +1588,13 @@ if have(SMOLLM2, "these weights for all heads of all blocks, as two tables"):
     figure, axes = plt.subplots(2, 1, figsize=(11, 6), layout="constrained")
     for axis, table, name in zip(axes, (on_first, on_france), ("The", " France"), strict=True):
         plots.heat_map(axis, table.T, range(1, 10), range(1, 31), f"how much ' is' looks at '{name}'", numbers=False,
-                       limit=1.0)
+                       kind="weight")
         axis.set(xlabel="block", ylabel="head")
-    plots.show(figure, "Two tables of 9 heads and 30 blocks. On the first token most squares are bright. On France a "
-                       "few single squares are bright, the brightest in block 24, head 5.")
+    plots.show(figure, "Two tables of 9 heads and 30 blocks. On the first token most weights are large. On France a "
+                       "few single ones are large, the largest in block 24, head 5.")
 
 # %% [markdown]
-# Dark is 0, bright is 1; point at a square, and it says its number.
+# Point at a square, and it says its number.
 #
 # Most of the weight goes to the first token, *The*, which tells little. Perhaps it is this model's place for weight
 # that is not needed, as `[CLS]` in MiniLM. That is called an *attention sink* ([Xiao et al.

@@ -17,7 +17,8 @@ def train(version, optimizer, width, rate, seed, loss="squared error", steps=100
     draw = torch.Generator().manual_seed(seed)
     mix = torch.linalg.qr(torch.randn(width, width, generator=draw))[0]  # orthogonal
     W = torch.randn(width, width, generator=draw) / width**0.5
-    W = W * {"version 1, W √d times smaller": width**-0.5, "version 1, W begins at 0": 0}.get(version, 1)
+    small, zero = "version 1, W √d times smaller", "version 1, W begins at 0"
+    W = W * {small: width**-0.5, zero: 0}.get(version, 1)
     scale = {"version 2": width**0.5, "divided by d": width}.get(version, 1)
     optimizers = {"gradient descent": torch.optim.SGD, "Adam": torch.optim.Adam}
     step = optimizers[optimizer]([W.requires_grad_()], lr=rate)

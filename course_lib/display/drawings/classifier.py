@@ -9,10 +9,11 @@ from course_lib.display import style
 RIVAL = style.LINES[2]
 LOOKS = {"encoder": (style.INK, "-", "encoder"),
          "runs of up to six words": (RIVAL, (0, (1, 1.5)), "six-grams"),
-         "pairs in order, within eight words": (style.ACCENT, (0, (6, 1)), "pairs within 8 words")}
-LOOKS |= {f"encoder that sees {name} words on either side": (style.LINES[3 + n], dashes, f"window of {name}")
-          for n, (name, dashes) in enumerate({"three": (0, (5, 2)), "four": (0, (3, 1, 1, 1)),
-                                              "eight": (0, (1, 1))}.items())}
+         "pairs in order, at any distance": (style.ACCENT, (0, (6, 1)), "pairs in order"),
+         "pairs in order, within eight words": (style.ACCENT, (0, (6, 1)), "pairs within 8 words"),
+         "GRU from both ends": (style.LINES[3], (0, (3, 1, 1, 1)), "GRU")}
+LOOKS |= {f"encoder that sees {name} words on either side": (style.SOFT, dashes, f"window of {name}")
+          for name, dashes in {"three": (0, (5, 2)), "four": (0, (3, 1, 1, 1)), "eight": (0, (1, 1))}.items()}
 GAPS = (0, 4, 6, 7, 9, 12, 24, 40)  # words after the first opinion that are drawn
 
 
@@ -34,8 +35,10 @@ def epochs(history, rivals):
     best = history.index(max(history))
     for n, share in rivals.items():
         axis.axhline(share, color=style.tint(RIVAL, 0.6), linewidth=1.2, zorder=0)
-        axis.text(len(history) + 0.3, share - 0.015, f"n-grams of up to {n} words", color=RIVAL, fontsize=9, ha="right",
-                  va="top")
+        where = dict(x=len(history) + 0.3, y=share - 0.015, ha="right", va="top")
+        if share > 0.95:  # at the top, where the ring is on the right
+            where = dict(x=0.75, y=share + 0.02, ha="left", va="bottom")
+        axis.text(s=f"n-grams of up to {n} words", color=RIVAL, fontsize=9, **where)
     axis.plot(range(1, len(history) + 1), history, "o-", color=style.INK)
     axis.plot(best + 1, history[best], "o", markersize=14, markerfacecolor="none", markeredgecolor=style.ACCENT,
               markeredgewidth=2)
@@ -91,12 +94,15 @@ def seeds(values, says, chance=False):
     for n, shares in enumerate(values.values()):
         axis.axhline(n, color=style.tint(style.INK, 0.15), linewidth=1, zorder=0)
         places = [round(share * 60) for share in shares]
-        heights = [n - 0.085 * places[:i].count(place) for i, place in enumerate(places)]
+        step = min(0.085, 0.75 / max(map(places.count, places)))
+        heights = [n - step * places[:i].count(place) for i, place in enumerate(places)]
         _dots(axis, zip(shares, heights, strict=True), style.INK, 5)
     if chance:
         axis.axvline(0.5, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
         axis.text(0.49, -0.55, "chance", color=style.SOFT, fontsize=9, ha="right", va="top")
-    axis.set(xlabel=f"{says}; each dot is one of {len(shares)} trainings", xlim=(0.3 if chance else -0.03, 1.03),
+    of = {len(shares) for shares in values.values()}
+    each = f"one of {of.pop()} trainings" if len(of) == 1 else "a training"
+    axis.set(xlabel=f"{says}; each dot is {each}", xlim=(0.3 if chance else -0.03, 1.03),
              ylim=(len(values) - 0.6, -0.95))
     axis.set_yticks(range(len(values)), list(values))
     axis.set_xticks([0.5, 0.75, 1.0] if chance else [0, 0.5, 1.0])

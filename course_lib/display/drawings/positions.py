@@ -105,7 +105,7 @@ def beats(switches, hands):
 
 
 def wavelengths(of):
-    """{d: (d / 2,) wavelengths} as marks on a logarithmic axis; pale where columns hardly move over 50 positions."""
+    """{d: (d / 2,) wavelengths} as marks on a logarithmic axis; faint where columns hardly move over 50 positions."""
     figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
     top, end = len(of) - 0.35, 2 * np.pi * 10000
     for y, (d, waves) in enumerate(of.items()):
@@ -189,21 +189,20 @@ def criteria(says):
     return sheet.svg()
 
 
-def beyond(panels, trained=None):
+def beyond(panels):
     """{title: {name: (seeds, 95) shares of right answers at places 1 to 95, or (seeds, 12) in bins of eight}}.
 
     A panel for each title, all on the same axes: the mean over the seeds, and the range of all of them. The places that
-    were trained are grey: the first 24, or as many as `trained` says, {title: places}.
+    were trained, the first 24, are grey.
     """
     wide = min(len(panels), 2)
     figure, axes = plt.subplots(-(-len(panels) // wide), wide, figsize=(8.8, 2.9 * -(-len(panels) // wide)),
                                 sharex=True, sharey=True, squeeze=False, layout="constrained")
     for axis, (title, lines) in zip(axes.flat, panels.items(), strict=True):
-        met = (trained or {}).get(title, 24)
-        axis.axvspan(0, met - 0.5, color=style.tint(style.INK, 0.06), zorder=0)
+        axis.axvspan(0, 23.5, color=style.tint(style.INK, 0.06), zorder=0)
         axis.axhline(1 / 8, color=style.SOFT, linewidth=1, linestyle=(0, (2, 2)))
         axis.text(95, 0.105, "a guess", color=style.SOFT, fontsize=8, ha="right", va="top")
-        axis.text(met / 2, 0.02, "trained", ha="center", va="bottom", color=style.SOFT, fontsize=9)
+        axis.text(12, 0.02, "trained", ha="center", va="bottom", color=style.SOFT, fontsize=9)
         for (name, shares), (colour, dashes, mark) in zip(lines.items(), LINES, strict=False):
             shares = np.asarray(shares)
             axis.fill_between(MIDDLES, shares.min(0), shares.max(0), color=colour, alpha=0.16, linewidth=0)

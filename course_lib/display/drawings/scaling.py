@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 
 from course_lib.display import style
 
-COLOURS = {"version 1": style.LINES[2], "version 2": style.INK, "version 1, W √d times smaller": style.ACCENT}
-MARKS = {"version 1": "s", "version 2": "o", "version 1, W √d times smaller": "D"}
+COLOURS = {"version 1": style.LINES[2], "version 2": style.INK, "version 1, W √d times smaller": style.ACCENT,
+           "version 1, W begins at 0": style.LINES[3], "divided by d": style.SOFT}
+MARKS = dict(zip(COLOURS, "soD^v", strict=True))
 DASHES = {"version 1": "--", "version 2": "-", "version 1, W √d times smaller": ":"}
 SCORERS = {"additive": ("additive (version 0)", style.LINES[3], "^", "-."),
            "dot": ("dot product (version 1)", style.LINES[2], "s", "--"),
@@ -17,18 +18,27 @@ SCORERS = {"additive": ("additive (version 0)", style.LINES[3], "^", "-."),
 TUNING = 100  # seeds from here on choose the learning rate, and the others measure it
 
 
-def two_spreads(wide, scaled, softmax):
-    """The ten largest weights of two sets of scores, (N,) each, in order."""
-    figure, axis = plt.subplots(figsize=(6, 3.2), layout="constrained")
-    ranks = range(1, 11)
-    for name, scores, look in (("as drawn", wide, "s--"), ("divided by their spread", scaled, "o-")):
-        axis.plot(ranks, softmax(scores).sort(descending=True).values[:10], look, color=style.WEIGHT, label=name)
-    axis.set(xlabel="rank of the weight", ylabel="weight (log axis)", yscale="log", ylim=(1e-9, 3))
-    axis.set_xticks([1, 5, 10])
-    axis.set_yticks([1e-9, 1e-6, 1e-3, 1])
-    axis.yaxis.set_major_formatter(_power)
-    axis.minorticks_off()
-    figure.legend(loc="outside lower center", ncols=2)
+def histograms(wide, scaled, spike, spread):
+    """Two sets of scores, (N,) each, as histograms, and how large their weights are."""
+    figure, axes = plt.subplots(2, 2, figsize=(8.4, 4.8), layout="constrained", sharex="col")
+    for (left, right), scores, weights, name in zip(
+            axes, (wide, scaled), (spike, spread), ("as drawn", "divided"), strict=True):
+        left.hist(scores.tolist(), bins=[x * 10 for x in range(-36, 37, 3)], color=style.SCORE)
+        left.set(ylabel=f"{name}:\nhow many of 1,000")
+        sizes = [math.log10(max(weight, 1e-12)) for weight in weights.tolist()]
+        right.hist(sizes, bins=[x / 2 for x in range(-24, 1)], color=style.WEIGHT)
+        right.axvline(-3, color=style.INK, linewidth=1)
+    for axis in axes.flat:
+        axis.set_yscale("symlog", linthresh=10)
+        axis.set_yticks([0, 10, 100, 1000], ["0", "10", "100", "1,000"])
+        axis.set_ylim(0, 1500)
+        axis.minorticks_off()
+        axis.tick_params(labelbottom=True)
+    axes[0, 0].set_title("scores")
+    axes[0, 1].set_title("their weights; the line is an even share")
+    axes[1, 0].set_xlabel("score")
+    axes[1, 1].set_xlabel("weight (log axis)")
+    axes[1, 1].set_xticks([-12, -9, -6, -3, 0], ["10⁻¹² or less", "10⁻⁹", "10⁻⁶", "10⁻³", "1"])
     return figure
 
 
@@ -46,32 +56,31 @@ def growth(widths, stds):
     return figure
 
 
-def bands(widths, left):
-    """{version: one (draws,) tensor for each width}: the median, the mean, and where four fifths lie."""
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.7), layout="constrained", sharey=True)
-    for axis, (name, drawn) in zip(axes, left.items(), strict=True):
-        low, high = ([values.quantile(q).item() for values in drawn] for q in (0.1, 0.9))
-        colour = COLOURS[name]
-        axis.fill_between(widths, [max(x, 1e-9) for x in low], high, color=style.tint(colour, 0.18), linewidth=0,
-                          label="four fifths of all queries")
-        axis.plot(widths, [values.mean().item() for values in drawn], "s--", color=colour, label="mean")
-        axis.plot(widths, [values.median().item() for values in drawn], "o-", color=colour, label="median")
-        axis.set(title=name, xlabel="width d (log axis)", xscale="log", yscale="log", ylim=(1e-4, 1))
-        axis.set_xticks(widths, [str(d) for d in widths])
-        axis.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1], ["0.0001", "0.001", "0.01", "0.1", "1"])
+def divisors(widths, left, unequal):
+    """{divisor: one (draws,) tensor for each width}, twice: slopes, and differences between weights, as medians in
+    bands of four fifths."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.9), layout="constrained")
+    looks = zip(left, (style.LINES[2], style.INK, style.LINES[3], style.ACCENT), ("--", "-", "-.", ":"), "so^D",
+                strict=True)
+    for by, colour, dash, mark in looks:
+        for axis, drawn in zip(axes, (left[by], unequal[by]), strict=True):
+            low, middle, high = ([values.quantile(q).item() for values in drawn] for q in (0.1, 0.5, 0.9))
+            axis.fill_between(widths, low, high, color=style.tint(colour, 0.14), linewidth=0)
+            axis.plot(widths, middle, dash, marker=mark, color=colour, label=f"divided by {by}")
+    for axis in axes:
+        axis.set(xlabel="width d (log axis)", xscale="log", ylim=(-0.02, None))
+        axis.set_xticks(widths, [f"{d:,}" for d in widths])
         axis.minorticks_off()
-        axis.tick_params(labelleft=True)
-    far = [d for d in widths if d >= 64]
-    axes[0].plot(far, [0.6 * (64 / d) ** 0.5 for d in far], color=style.SOFT, linewidth=1)
-    axes[0].text(far[1], 0.42, "1/√d", color=style.SOFT)
-    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    axes[0].set_ylabel("norm of the Jacobian (log axis)")
+    axes[0].set(title="slopes", ylabel="norm of the Jacobian")
+    axes[1].set(title="differences between the weights", ylabel="standard deviation of 8 weights")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
 def best_rates(rows):
-    """{(loss, optimizer, width, version): rows}, at the rate that is best on the seeds for tuning, of the others."""
-    found, names = {}, ("loss", "optimizer", "width", "version")
+    """{(steps, loss, optimizer, width, version): rows of the seeds that measure}, at the rate that the seeds for tuning
+    choose."""
+    found, names = {}, ("steps", "loss", "optimizer", "width", "version")
     for key in dict.fromkeys(tuple(row[name] for name in names) for row in rows):
         at = [row for row in rows if tuple(row[name] for name in names) == key]
         tuned = {row["rate"]: [r["error"] for r in at if r["rate"] == row["rate"] and r["seed"] >= TUNING]
@@ -81,30 +90,45 @@ def best_rates(rows):
     return found
 
 
-def over_widths(at_best, loss):
-    """Errors at the best rates over the width, a panel for each optimizer: lines of medians, bars over all seeds.
-
-    at_best: {(loss, optimizer, width, version): rows}, as best_rates gives it
-    """
-    errors = [row["error"] for rows in at_best.values() for row in rows]  # of both losses: one scale for both figures
-    optimizers = list(dict.fromkeys(optimizer for _, optimizer, _, _ in at_best))
-    widths = sorted({width for by, _, width, _ in at_best if by == loss})
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.5), layout="constrained", sharey=True)
-    for axis, optimizer in zip(axes, optimizers, strict=True):
-        for n, name in enumerate(COLOURS):
-            dots = [[row["error"] for row in at_best[loss, optimizer, d, name]] for d in widths]
-            beside = [d * 1.13 ** (n - 1) for d in widths]
-            axis.vlines(beside, list(map(min, dots)), list(map(max, dots)), color=COLOURS[name], linewidth=5, alpha=0.3)
-            axis.plot(beside, list(map(statistics.median, dots)), DASHES[name], marker=MARKS[name], markersize=6,
-                      color=COLOURS[name], label=name)
-        axis.set(title=optimizer, xlabel="width d (log axis)", xscale="log", yscale="log",
-                 xlim=(11, 372), ylim=(min(errors) / 2, max(errors) * 2))
-        axis.set_xticks(widths, [str(d) for d in widths])
+def wrong_answers(at_best, loss, width=256):
+    """Wrong answers of each network at its best rate, a panel for each number of steps: a dot is a training."""
+    steps = sorted({key[0] for key in at_best if key[1] == loss})
+    figure, axes = plt.subplots(1, len(steps), figsize=(8.4, 3.4), layout="constrained", sharey=True, sharex=True)
+    names = list(COLOURS)
+    for axis, n in zip(axes, steps, strict=True):
+        for place, name in enumerate(reversed(names)):
+            for optimizer, shift, face in (("gradient descent", 0.15, None), ("Adam", -0.15, style.PAPER)):
+                wrong = [1000 * row["wrong"] for row in at_best[n, loss, optimizer, width, name]]
+                axis.plot(wrong, [place + shift] * len(wrong), MARKS[name], color=COLOURS[name], markersize=7,
+                          markerfacecolor=face or COLOURS[name])
+        axis.set_xscale("symlog", linthresh=1)
+        axis.set(title=f"after {n:,} steps", xlabel="wrong answers of 1,000", xlim=(-0.1, 40), ylim=(-0.6, 4.6))
+        axis.set_xticks([0, 1, 10], ["0", "1", "10"])
         axis.minorticks_off()
-        axis.yaxis.set_major_formatter(_power)
-        axis.tick_params(labelleft=True)
-    axes[0].set_ylabel("mean squared error\non fresh queries (log axis)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        axis.tick_params(labelbottom=True)
+        axis.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(names)), list(reversed(names)))
+    marks = [axes[0].plot([], [], "o", color=style.INK, markerfacecolor=face, label=name)[0]
+             for name, face in (("gradient descent", style.INK), ("Adam", style.PAPER))]
+    figure.legend(handles=marks, loc="outside lower center", ncols=2)
+    return figure
+
+
+def head_spreads(fresh, trained):
+    """{attention: (heads,)} twice: the spread of each head's scores, before the training and after it."""
+    figure, axis = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
+    names = list(trained)
+    for place, name in enumerate(reversed(names)):
+        axis.plot(fresh[name].tolist(), [place + 0.14] * len(fresh[name]), "o", color=style.SOFT,
+                  markerfacecolor=style.PAPER, label="before training" if place == 0 else None)
+        axis.plot(trained[name].tolist(), [place - 0.14] * len(trained[name]), "o", color=style.INK,
+                  label="trained" if place == 0 else None)
+    said = {"encoder": "encoder", "decoder": "decoder", "self_attn": "self-attention", "cross_attn": "cross-attention"}
+    axis.set_yticks(range(len(names)), [f"{said[part]}, layer {int(n) + 1}, {said[of]}" for part, n, of in
+                                        (name.split(".") for name in reversed(names))])
+    axis.set(xlabel="standard deviation of a query's scores, after the division by √d", xlim=(0, None))
+    axis.grid(axis="y", visible=False)
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
@@ -150,12 +174,13 @@ def chosen(rows):
     return found
 
 
-def by_scorer(rows):
-    """The share of right answers over the width for four ways of scoring: lines of medians, bars over all seeds."""
+def by_scorer(rows, names=tuple(SCORERS)):
+    """The share of right answers over the width for ways of scoring: lines of medians, bars over all seeds."""
     figure, axis = plt.subplots(figsize=(6.6, 3.7), layout="constrained")
     shares = chosen(rows)
     widths = sorted({d for _, d in shares})
-    for n, (score, (name, colour, mark, dash)) in enumerate(SCORERS.items()):
+    for n, score in enumerate(names):
+        name, colour, mark, dash = SCORERS[score]
         beside, at = [d * 1.1 ** (n - 1.5) for d in widths], [shares[score, d] for d in widths]
         axis.vlines(beside, list(map(min, at)), list(map(max, at)), color=colour, linewidth=5, alpha=0.3)
         axis.plot(beside, list(map(statistics.median, at)), dash, marker=mark, color=colour, label=name)
