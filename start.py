@@ -246,11 +246,15 @@ def install_packages(lock, extras):
     os.set_inheritable(lock.fileno(), True)  # if we are killed, pip keeps the lock for as long as it lives on
     course = ".[" + ",".join(extras) + "]" if extras else "."
     with open(LOG, "w", encoding="utf-8") as log:
+        code, said = 0, ""
         if is_linux_without_gpu():
-            cpu_torch = ["--no-deps", "--index-url", CPU_BUILDS, "--retries", "1", "--timeout", "15", torch_pin()]
+            cpu_torch = ["--no-deps", "--index-url", CPU_BUILDS, "--retries", "1", "--timeout", "15", pin("torch")]
             if run_pip(cpu_torch, scratch, log)[0]:
-                print("  PyTorch's CPU build cannot be had here: trying its usual one, with 3 GB more.", flush=True)
-        code, said = run_pip(["-r", "requirements.txt", "-e", course], scratch, log)
+                code, said = run_pip(["--no-deps", pin("tqdm")], scratch, log)  # a small one: is there a network?
+                if not code:
+                    print("  PyTorch's CPU build cannot be had here: trying its usual one, with 3 GB more.", flush=True)
+        if not code:
+            code, said = run_pip(["-r", "requirements.txt", "-e", course], scratch, log)
     shutil.rmtree(scratch, ignore_errors=True)
     if code:
         if "Installing collected packages" not in said:
@@ -273,10 +277,10 @@ def is_linux_without_gpu():
     return sys.platform.startswith("linux") and not driver
 
 
-def torch_pin():
-    """The line of requirements.txt that names torch."""
+def pin(package):
+    """The line of requirements.txt that names a package."""
     with open(os.path.join(ROOT, "requirements.txt"), encoding="utf-8") as file:
-        return next(line.strip() for line in file if line.startswith("torch=="))
+        return next(line.strip() for line in file if line.startswith(package + "=="))
 
 
 def run_pip(what, scratch, log):

@@ -1,10 +1,24 @@
-"""The wires around attention: layer norm, the feed-forward network, skip connections.
+"""The wires around attention: embedding, layer norm, feed-forward, skip connections.
 
-Each keeps the shape of what goes through it, so that they can be joined in any order
-and stacked to any depth.
+The first makes vectors of token numbers. Each of the others keeps the shape of what
+goes through it, so that they can be joined in any order and stacked to any depth.
 """
 
 from torch import nn
+
+
+def embed_tokens(ids, table):
+    """Give each token its vector: its number says in which row of a table it stands.
+
+    ids:     (B, T)     token numbers from 0 to V - 1, int32 or int64
+    table:   (V, D)     one vector for each word of the vocabulary
+    returns: (B, T, D)  entry [b, t] is row ids[b, t] of the table; the gradient of
+                        a row is the sum over all places where its token stands
+
+    Bengio, Ducharme, Vincent and Jauvin 2003, "A neural probabilistic language model",
+    JMLR 3, section 2.
+    """
+    return table[ids]  # (B, T, D)
 
 
 def layer_norm(x, gamma, beta, eps=1e-5):

@@ -1,163 +1,733 @@
 # %% [markdown]
 # # 00 · The big picture: the whole Transformer first
 #
-# *45 minutes · needs Python and [a little PyTorch](../docs/primer.md) · one exercise*
+# *65 minutes: reading 27, predicting 9, writing 29 · needs Python and
+# [a little PyTorch](../docs/primer.md) · two exercises*
 #
 # **At the end you can**
 #
 # - draw the Transformer of 2017 as a handful of blocks, and say what each is for;
-# - count the operations of one block, kind by kind;
-# - replace a loop by a matrix product, and read the card that judges your answer.
-
-# %% [markdown]
-# ## How a lesson works
-#
-# - **Predict before you run.** Most cells follow a question. Write your answer down, then run the cell. A wrong
-#   one shows you where to look.
-# - **Claims are run.** A line such as `assert memory_is_as_long_as_the_source` stops the lesson if its claim is
-#   false.
-# - **Exercises have a card.** It says at once whether your code is right, and if not, what it did instead.
-# - **Hints fold open.** The first is a question, the second gives the steps. Neither gives the answer. If the same
-#   mistake comes twice, the card offers them, too.
-# - **Your code is used.** `check(...).verified` is your own function once it is right, and the course's until then.
-#   You can always read on.
-# - **Nothing is fetched.** Every lesson runs on your own machine, without a network.
+# - give words their vectors, and mix vectors by one matrix product;
+# - say what came before attention, and which gap each idea left;
+# - count the operations of one layer, kind by kind;
+# - read the card that judges your answer.
 
 # %%
-import copy
-import timeit
-from collections import Counter
-
-import matplotlib.pyplot as plt
 import torch
 
-from course_lib import check
+from course_lib import check, claim, intervene, predict, shipped
 from course_lib.display import plots
+from course_lib.display.drawings import big_picture as draw
+from course_lib.experiments import opened
 
 torch.set_num_threads(1)
+
+# %% [markdown]
+# ## A translator
+#
+# **Machine translation** is the task that the **Transformer** was invented for, in
+# 2017. The course comes with a small one, trained: the one that you will build in
+# lesson 11. Its French is a made-up part of French, of 229 words.
+
+# %%
+translator = shipped.translator()
+translator.translate("Jane visite l'Afrique en septembre.")
+
+# %% [markdown]
+# ### Yours: a sentence
+#
+# It knows *chat, chien, maison, pomme, femme, enfant, oiseau, voiture*, the adjectives
+# *noir, blanc, rouge, petit, grand, vieux*, the verbs *voit, aime, vend, garde, trouve,
+# achète*, *le, la, les, un, une, ce, deux, trois*, and the names *Jane, Paul, Emma, Tom,
+# Paris, Rome*. Most adjectives stand behind their noun, as in *le chat noir*.
+#
+# Replace the three dots by a sentence of your own, and run the cell, as often as you
+# like.
+
+# %% tags=["yours"]
+sentence = "Paul voit trois chats noirs"  # yours: a French sentence with an adjective
+COLOURS = {"black", "white", "red", "small", "big", "old"}
+intervene(
+    "a sentence of four words or more, with an adjective",
+    sentence,
+    run=translator.translate,
+    holds=lambda english: len(english.split()) > 3 and COLOURS & set(english.split()),
+    shows="“{choice}” becomes “{result}”",
+    otherwise="A little longer, and with one of the adjectives above.",
+)
 
 # %% [markdown] name="whole-machine"
 # ## The whole machine
 #
-# A French sentence goes in. An English one comes out, one word at a time. What has to happen between the two?
+# A Transformer for translation has two halves. The **encoder** reads all French words.
+# The **decoder** writes the English ones, one after another. Each half is a stack of
+# layers, in the paper six. The encoder's vectors, one for each French word, are called
+# the **memory**. The decoder needs them.
 #
-# Here is the answer of 2017, complete. Words enter at the bottom. **Before you read on**, follow one French word with
-# your finger until it helps to choose an English one. How many kinds of box do you meet?
+# (Questions are answered by a button: commit yourself, then run on. A cell that begins
+# with *The proof* is folded: it tests what was said.)
+
+# %% tags=["predict"]
+predict(
+    "Six encoder layers, six decoder layers. What do the decoder's layers get from the "
+    "encoder?",
+    {
+        "decoder layer 1 gets what encoder layer 1 computed": "So a U-shaped network "
+        "would do it, layer by layer. The paper's decoder waits until all is read.",
+        "the last encoder layer's vectors go to the first alone": "They do go there. "
+        "But layers 2 to 6 want to look at the French words as well.",
+        "the last encoder layer's vectors go to all six": (
+            True,
+            "One memory, and each layer of the decoder looks into it.",
+        ),
+    },
+    concept="C001",
+)
 
 # %%
-from course_lib.display.drawings import draw_transformer
-
-figure, axes = plt.subplots(figsize=(9.6, 8.5))
-draw_transformer(axes)
-plots.show(figure, "Block diagram. Left, the encoder: the French words go through embedding and position, then six "
-                   "times through self-attention, add and norm, feed-forward, add and norm. What leaves the last of "
-                   "the six, called memory, goes to all six layers of the decoder, on the right: the English words so "
-                   "far go through embedding and position, and six times through masked self-attention, "
-                   "cross-attention to the memory, and feed-forward, each followed by add and norm. Linear and softmax "
-                   "give the next word. All boxes but embedding and linear bear a lesson number.")
+plots.show(draw.machine(), "whole-machine")
 
 # %% [markdown]
-# Eight kinds of box; a ninth, masked self-attention, is met by English words only. From the bottom to the top:
+# Read it from the bottom up.
 #
-# - **Embedding** turns each word into a vector, a list of numbers. **Position** adds where the word stands.
-# - The **encoder** reads. In *self-attention* each word takes in what it needs from the other words. *Feed-forward*
-#   then works on each word alone. The arrow around each of them lets the old vector through; *add & norm* joins the
-#   two.
-# - What leaves the **last** encoder layer is called **memory**: one vector for each French word.
-# - The **decoder** writes. Each of its layers looks back at the words written so far (*masked*: it must not see the
-#   future), and at the one memory (*cross-attention*).
-# - **Linear** and **softmax** turn the last vector into one probability for each word of the vocabulary.
+# - A **token** is one piece of text, here a word. All tokens that a model knows are its
+#   **vocabulary**, and each has a number. **Embedding** turns the number into a vector.
+#   *Position* adds where the word stands.
+# - In *self-attention* each word takes in what it needs from the other words. A
+#   **feed-forward network** then works on each word alone. The arrow around each of
+#   them lets the old vector through, and *add & norm* joins the two.
+# - What leaves the last encoder layer is the memory.
+# - Each decoder layer looks back at the words written so far (*masked*: it must not see
+#   the future), and then at the memory. That is *cross-attention*.
+# - A **linear layer**, which is a matrix product with trained numbers, and a *softmax*
+#   turn the last vector into one probability for each word of the vocabulary.
 #
-# The black labels say in which lesson you build a part. What has none comes from PyTorch: the embedding is a table,
-# and the linear layer a matrix product.
-
-# %% [markdown]
-# ## Run a whole one
+# The labels say in which lesson you build a part.
 #
-# PyTorch has both stacks ready made, as `torch.nn.Transformer`. Today it is a black box. We give it words as numbers:
-# each word is replaced by its place in one list of all words. PyTorch takes several sentences at once, a *batch* of B;
-# ours is B = 1.
+# Here are the two halves as code. (Ours has two layers on each side. `causal_mask` hides
+# the future from the decoder: lesson 07.)
 
 # %%
-french = "Jane visite l'Afrique en septembre".split()  # Ts = 5 words, the source
-english = "<sos> Jane visits Africa".split()  # Tt = 4 words so far, the target
-vocabulary = sorted({*french, *english, "in", "September", "<eos>"})
-source_ids = torch.tensor([[vocabulary.index(word) for word in french]])  # (B, Ts) = (1, 5)
-target_ids = torch.tensor([[vocabulary.index(word) for word in english]])  # (B, Tt) = (1, 4)
-source_ids, target_ids
+from course_lib.masks import causal_mask
+
+
+@torch.no_grad()
+def encode(model, french):
+    """French token numbers (B, Ts) to the memory (B, Ts, d_model)."""
+    x = model.embed(french, model.src_embed)  # (B, Ts, d_model)
+    for layer in model.encoder:
+        x = layer(x)
+    return x
+
+
+@torch.no_grad()
+def decode(model, english, memory):
+    """English token numbers so far (B, Tt), and the memory, to next words (B, Tt, "
+    "V)."""
+    x = model.embed(english, model.tgt_embed)  # (B, Tt, d_model)
+    for layer in model.decoder:
+        x = layer(x, memory, causal_mask(english.shape[1]))
+    return torch.softmax(model.out(x), dim=-1)  # a probability for each of V words
+
 
 # %% [markdown]
-# `<sos>` means *start of sentence*: it gives the decoder something to begin with.
+# All numbers that training may change are a model's **parameters**. PyTorch computes
+# several sentences at once, a **batch** of B. Ours is a batch of one. The decoder has
+# written *Jane visits Africa* so far. (The first token says *begin*.)
+
+# %%
+model = translator.model
+french = opened.encoded(translator, "Jane visite l'Afrique en septembre.")  # (B, Ts)
+english = opened.begun(translator, "Jane visits Africa")  # (B, Tt)
+memory = encode(model, french)  # (B, Ts, d_model)
+probabilities = decode(model, english, memory)  # (B, Tt, V)
+print("parameters:", f"{sum(p.numel() for p in model.parameters()):,}")
+for name, tensor in {"French": french, "memory": memory, "next": probabilities}.items():
+    print(f"{name:8}{tuple(tensor.shape)}")
+probability, number = probabilities[0, -1].max(dim=0)
+translator.english.words[number], f"{probability:.2f}"
+
+# %% [markdown]
+# Six French words became six vectors, and the end of the sentence a seventh. (*l'* is a
+# word of its own.) A table with one row per word went into each layer, and a table of the
+# same shape came out. That is why layers can be stacked. The last row of probabilities is
+# the guess at the word after *Africa*.
+
+# %% tags=["claim"]
+# The proof
+claim("after “Jane visits Africa” it says “in”",
+      translator.english.words[probabilities[0, -1].argmax()] == "in")
+claim("these two functions are the whole machine", torch.allclose(
+    model(french, english).softmax(-1), probabilities, atol=1e-5))
+first, second = model.decoder
+with torch.no_grad():
+    x = first(model.embed(english, model.tgt_embed), memory, causal_mask(4))
+    alone = model.out(second(x, torch.zeros_like(memory), causal_mask(4))).softmax(-1)
+claim("with an empty memory for its second layer alone it says something else",
+      (alone - probabilities).abs().max() > 0.1)
+
+# %% [markdown] name="attention-alone"
+# ## What carries information from word to word?
 #
-# Now the machine, small and untrained: vectors of 32 numbers instead of 512, two layers on each side instead of six.
-# The stacks begin after the embedding and end before the last linear layer, so we add those. For the positions we take
-# random numbers; lesson 09 finds better ones.
+# A word's new vector has to depend on other words: *noir* alone does not know what is
+# black. Before 2017 networks for text were mostly **recurrent neural networks**, which
+# read word after word, and some were made of *convolutions*, which slide a small window
+# over the text.
+
+# %% tags=["predict"]
+predict(
+    "Which parts of this Transformer carry something from one word to another?",
+    {
+        "attention, and nothing else": (
+            True,
+            "All others work on each word alone. Hence the title of the paper: "
+            "*Attention Is All You Need*.",
+        ),
+        "attention and the feed-forward networks": "A feed-forward network joins the "
+        "numbers *within* one word's vector. Other words never enter it.",
+        "attention, and a recurrent part for the order": "Nothing recurrent is inside. "
+        "The order comes in as a number that is added to each word.",
+        "all parts, a little": "Norms, sums and feed-forward networks run for each "
+        "word by itself.",
+    },
+    concept="C005",
+)
 
 # %%
-torch.manual_seed(0)
-D = 32
-embedding = torch.nn.Embedding(len(vocabulary), D)
-positions = torch.randn(5, D)
-machine = torch.nn.Transformer(D, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=64,
-                               dropout=0.0, batch_first=True)
-to_words = torch.nn.Linear(D, len(vocabulary))
-mask = torch.nn.Transformer.generate_square_subsequent_mask(4)  # hides the future: lesson 07
-print(f"{sum(p.numel() for p in machine.parameters()):,} numbers to train in the two stacks")
+from collections import Counter
+
+for name, how_many in Counter(type(m).__name__ for m in model.modules()).most_common():
+    print(f"{how_many:3}  {name}")
 
 # %% [markdown]
-# **Predict** four shapes: the source after the embedding, the memory, the decoder's output, and the probabilities.
-# There are 1 sentence, 5 French words, 4 English words, 32 numbers in a vector, and 11 words in the vocabulary.
+# No recurrence and no convolution is in this list. So silence every attention: whatever
+# it finds, nothing of it comes out. Then exchange the first French word, and count the
+# vectors of the memory that change.
 
 # %%
-source = embedding(source_ids) + positions[:5]  # (B, Ts, D)
-target = embedding(target_ids) + positions[:4]  # (B, Tt, D)
-memory = machine.encoder(source)  # (B, Ts, D)
-output = machine.decoder(target, memory, tgt_mask=mask)  # (B, Tt, D)
-probabilities = torch.softmax(to_words(output), dim=-1)  # (B, Tt, 11)
-stations = {"source": source, "target": target, "memory": memory, "output": output, "probabilities": probabilities}
-for name, tensor in stations.items():
-    print(f"{name:14}{tuple(tensor.shape)}")
-
-# %%
-def decode(first, second):
-    """The decoder, layer by layer, with a memory for each."""
-    x = machine.decoder.layers[0](target, first, tgt_mask=mask)
-    return machine.decoder.norm(machine.decoder.layers[1](x, second, tgt_mask=mask))
+def vectors_that_change(of):
+    """How many vectors of the memory depend on the first French word?"""
+    jane, paul = (opened.encoded(of, f"{name} visite l'Afrique en septembre.")
+                  for name in ("Jane", "Paul"))  # (B, Ts)
+    moved = encode(of.model, jane) - encode(of.model, paul)  # (B, Ts, d_model)
+    return (moved.abs().amax(dim=-1) > 1e-4).sum().item()
 
 
-empty = torch.zeros_like(memory)
-memory_is_as_long_as_the_source = memory.shape == source.shape
-one_memory_serves_both_layers = torch.allclose(decode(memory, memory), output, atol=1e-6)
-without = decode(empty, memory), decode(memory, empty)
-neither_can_do_without = not any(torch.allclose(other, output, atol=0.1) for other in without)
-the_two_stacks_are_the_whole = torch.allclose(machine(source, target, tgt_mask=mask), output, atol=1e-6)
-assert memory_is_as_long_as_the_source
-assert one_memory_serves_both_layers
-assert neither_can_do_without
-assert the_two_stacks_are_the_whole
-the_two_stacks_are_the_whole
+silent = opened.silenced(translator)
+print("as trained:", vectors_that_change(translator), "of", french.shape[1])
+print("silent:    ", vectors_that_change(silent), "of", french.shape[1])
 
 # %% [markdown]
-# A table with one row per word goes in, and a table of the **same shape** comes out. That is why layers can be stacked.
+# ### Yours: which attention?
 #
-# The last row of probabilities is the machine's guess at the word after *Africa*. **Predict:** will it say *in*?
+# The translator has three kinds of attention: `"encoder"` (French words look at French
+# words), `"self_attn"` of the decoder (`"decoder.0.self"` and `"decoder.1.self"`), and
+# `"cross_attn"` (English words look at French words). Silence one kind. With which does
+# it write good English that has nothing to do with the French?
 
-# %%
-guess = probabilities[0, -1].detach()  # (11,)
-it_knows_nothing_yet = guess.max().item() < 0.5
-assert it_knows_nothing_yet
-figure, axis = plt.subplots(figsize=(8, 2.6))
-axis.bar(vocabulary, guess)
-axis.set(xlabel="next word", ylabel="probability", ylim=(0, 1))
-axis.tick_params("x", rotation=45)
-plots.show(figure, "Bar chart of eleven words, French and English mixed: each gets a little of the probability, "
-                   "none of them more than about a fifth, and the right word, in, less than most.")
+# %% tags=["yours", "nbval-ignore-output"]
+kind = "cross_attn"  # yours: one of the four names
+asked = ("Jane visite l'Afrique en septembre.", "Paul voit trois chats noirs.")
+intervene(
+    "without this attention it says the same, whatever the French sentence",
+    kind,
+    run=lambda kind: [opened.silenced(translator, kind).translate(s) for s in asked],
+    holds=lambda said: said[0] == said[1],
+    among=("encoder", "decoder.0.self", "decoder.1.self", "cross_attn"),
+    shows="without “{choice}”: “{result[0]}”, and “{result[1]}”",
+    otherwise="Which of them is the way from the memory to the English words?",
+)
 
 # %% [markdown]
-# It has every part of a translator and knows no French. (With another seed it may say *in* by luck.) In lesson 11 a
-# Transformer made of **your own functions** is trained, and translates this very sentence.
+# Without cross-attention the decoder is a writer who has never seen the French. Without
+# the encoder's self-attention it still gets most sentences right. This small French
+# hardly needs it. Real French does.
 
-# %% [markdown] name="the-way"
+# %% tags=["claim"]
+# The proof
+pairs = opened.new_pairs(50)
+still_right = {part: opened.right(opened.silenced(translator, part), pairs)
+               for part in ("encoder", "cross_attn")}
+claim("as trained all vectors depend on the first word, silent only its own does",
+      (vectors_that_change(translator), vectors_that_change(silent)) == (7, 1))
+claim("without cross-attention none of 50 sentences is right",
+      still_right["cross_attn"] == 0)
+claim("without the encoder's self-attention more than half of them are",
+      still_right["encoder"] > 25)
+
+# %% [markdown] name="looks"
+# ## Where does it look?
+#
+# Attention gives each English word a row of **attention weights**: how much it takes
+# from each French word. They are positive and sum to 1. Here are those of the last
+# layer, while it writes about Jane.
+
+# %%
+looks, written, read = opened.where_it_looks(translator, asked[0])  # (Tt, Ts)
+plots.show(draw.alignment(looks, written, read), "jane")
+
+# %% [markdown]
+# Nobody has told it which word belongs to which. It was trained on pairs of sentences
+# alone.
+
+# %% [markdown] name="embedding"
+# ## From words to vectors
+#
+# The first box of the machine is a table. It has one row for each word of the
+# vocabulary. Word number 4 is row 4. Nothing is computed.
+#
+# ### How to read a card
+#
+# You will write this yourself. First a wrong answer, which counts as none of yours
+# (`record=False`).
+
+# %%
+def counted_from_one(ids, table):
+    return table[ids - 1]
+
+
+check(counted_from_one, "embed_tokens", record=False)
+
+# %% [markdown]
+# Read it from the top.
+#
+# - **Likely cause** names the thought behind the code, where the card knows it.
+# - **Example** is the smallest call that went wrong. Do it on paper.
+# - **Expected** and **Got** stand below each other, with the wrong numbers marked.
+# - **Asked**, folded below, is the task in one line.
+# - **Later cells** says whose function is used from here on.
+#
+# ### Exercise 1: `embed_tokens`
+#
+# ★☆☆ · 5 minutes · about 1 line
+#
+# Give each token of a batch of sentences its row. The docstring is the whole contract:
+# replace the last line of the cell by your own.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `table[4]` is row 4. What does PyTorch give you for `table[torch.tensor([4, 0])]`?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# A tensor of row numbers between the brackets, of any shape, is replaced by the rows.
+# One operation does it.
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.layers import embed_tokens
+
+# %%
+embed = check(embed_tokens).verified
+
+# %% [markdown]
+# `check(...).verified` is your own function as soon as the card says *right*, and the
+# course's until then. So you can always read on.
+#
+# Here are vectors of 617 common words, from a model that was trained on a billion pairs
+# of texts (MiniLM, lesson 15): 384 numbers each. To train such vectors is the idea of
+# **word2vec** (2013). Which vectors are alike? The **cosine similarity** is near 1 for
+# arrows of one direction, and near 0 for arrows that have nothing to do with each other.
+
+# %%
+vectors = shipped.word_vectors()  # {word: (384,)}
+words, table = list(vectors), torch.stack(list(vectors.values()))  # (V, D)
+
+
+def nearest(word):
+    """The five words whose vectors are most like the vector of this word."""
+    row = embed(torch.tensor([[words.index(word)]]), table)[0, 0]  # (D,), your own
+    alike = torch.cosine_similarity(table, row[None])  # (V,)
+    return [words[i] for i in alike.argsort(descending=True)[1:6]]
+
+
+for word in ("king", "paris", "june"):
+    print(f"{word:6}", nearest(word))
+
+# %% tags=["predict"]
+predict(
+    "A bank lends money, and a bank is the side of a river. Among the words nearest to "
+    "“bank” are …",
+    {
+        "“money” alone": "It is the nearest. But the table was trained on all "
+        "sentences with “bank” in them, and some of them were wet.",
+        "“river” alone": "That is the rarer meaning. Look for the common one.",
+        "both": (True, "One row has to serve all sentences: it lies between the two."),
+        "neither: their meanings cancel": "A mean of two directions is still nearer to "
+        "both of them than most other words are.",
+    },
+    concept="C003",
+)
+
+# %%
+nearest("bank")
+
+# %% tags=["claim"]
+# The proof
+claim("your own function finds the rows that PyTorch's embedding finds", torch.equal(
+    embed(french, model.src_embed.weight),
+    torch.nn.functional.embedding(french, model.src_embed.weight)))
+claim("both meanings of bank are among its five nearest words",
+      {"money", "river"} <= set(nearest("bank")))
+claim("paris is near to other cities or to its country",
+      {"france", "london"} <= set(nearest("paris")))
+
+# %% [markdown] name="history"
+# ## How people got there
+#
+# One vector for *bank*, whatever the sentence: that is the gap that attention closes.
+# Seven ways to hand a text to a machine, and the gap that each left:
+#
+# | year | idea | what it could not do yet |
+# |---|---|---|
+# | – | **tokens**: a text as a list of numbers | say which words are alike: 7 is no closer to 8 than to 900 |
+# | 1954 | **bag of words**: how often each word occurs | see the order |
+# | 2013 | **word2vec**: a learned vector for each word | give *bank* two meanings |
+# | 1997 | **LSTM**: a recurrent network with gates | work on all words at once |
+# | 2014 | **sequence-to-sequence**: one network reads, one writes | give a long sentence more room than one vector |
+# | 2014 | **attention**: the writer looks back at every word | do without recurrence |
+# | 2017 | **Transformer**: attention without recurrence | stay cheap for long texts: each word looks at each |
+#
+# (The rows follow the ideas, not the years. Sources, in this order: Harris,
+# *Distributional Structure*, Word 10 (1954) · Mikolov et al.,
+# [arXiv:1301.3781](https://arxiv.org/abs/1301.3781) · Hochreiter and Schmidhuber,
+# Neural Computation 9(8) (1997) · Sutskever et al.,
+# [arXiv:1409.3215](https://arxiv.org/abs/1409.3215) · Bahdanau et al.,
+# [arXiv:1409.0473](https://arxiv.org/abs/1409.0473) · Vaswani et al.,
+# [arXiv:1706.03762](https://arxiv.org/abs/1706.03762).)
+#
+# A bag of words is quickly tried:
+
+# %%
+bags = [Counter(text.split()) for text in ("dog bites man", "man bites dog")]
+bags
+
+# %% [markdown]
+# A recurrent network sees the order. It keeps one vector, the **hidden state**, and
+# changes it with every word. Such a step is one line:
+
+# %% tags=["given"]
+from course_lib.experiments.recurrent import recurrent_step
+
+# %% [markdown]
+# Two things follow. Word 5 waits for the state after word 4, so a long text takes long,
+# however many processors you have. And the first word reaches the last state only
+# through all steps between. What is left of it? We measure a slope: by how much does the
+# last state move when the first word moves?
+#
+# The **long short-term memory** (**LSTM**) was made for this. It carries a second
+# vector, the *cell*, and three *gates*, numbers between 0 and 1: the *forget* gate says
+# how much of the cell stays, the *write* gate what comes in, the *read* gate what goes
+# out.
+
+# %% tags=["given"]
+from course_lib.experiments.recurrent import lstm_step
+
+# %% tags=["predict"]
+predict(
+    "Random weights, 64 words. In which network does the first word still move the "
+    "last state?",
+    {
+        "in the LSTM, whatever its gates begin with": "A forget gate of one half keeps "
+        "a half of the cell at each step. How much is left after 63 steps?",
+        "in the LSTM, if its forget gate begins nearly open": (
+            True,
+            "Then nearly all of the cell passes each step. With a gate of one half it "
+            "fades as fast as in the plain network.",
+        ),
+        "in both: a state forgets nothing by itself": "Each step squeezes the state "
+        "through a tanh and a matrix. Slopes multiply.",
+        "in neither": "That holds for two of the three that we try.",
+    },
+    concept="C003",
+)
+
+# %%
+from course_lib.experiments.recurrent import left_of_the_first_word
+
+lengths, tried = [1, 8, 16, 32, 64], {
+    "plain": ("recurrent", 0.0), "LSTM, forget gate 0.5": ("LSTM", 0.0),
+    "LSTM, forget gate 0.98": ("LSTM", 4.0)}
+left = {name: [[left_of_the_first_word(network, T, forget, seed) for seed in range(3)]
+               for T in lengths] for name, (network, forget) in tried.items()}
+plots.show(draw.left_of_the_first(lengths, left), "first-word")
+
+# %% [markdown]
+# So it is not the gates as such, but an open one. (Nothing is trained here. Lesson 03
+# trains such networks, and lets them translate.) Attention has no such path: every word
+# looks at every other one directly, in one step.
+
+# %% tags=["claim"]
+# The proof
+claim("a bag of words cannot tell who bit whom", bags[0] == bags[1])
+last = {name: rows[-1] for name, rows in left.items()}  # three seeds, after 64 words
+claim("after 64 words the first one is lost in a plain network, and in an LSTM whose "
+      "forget gate is half open",
+      max(last["plain"] + last["LSTM, forget gate 0.5"]) < 1e-9)
+claim("with a forget gate nearly open it is not",
+      min(last["LSTM, forget gate 0.98"]) > 0.1)
+
+# %% [markdown] name="vectorising"
+# ## Mixing, and a word you will meet
+#
+# What does attention do with its weights? It mixes. Take three lights, each of three
+# numbers: how much *red*, *green* and *blue* it has. Mix half of coral with half of
+# amber. The red of the mixture is $0.5 \cdot 0.90 + 0.5 \cdot 0.98 = 0.94$, and green
+# and blue go the same way. With a loop, for any number of vectors:
+
+# %%
+lights = ["coral", "amber", "blue"]
+colours = torch.tensor([[0.90, 0.35, 0.25], [0.98, 0.80, 0.30], [0.20, 0.45, 0.70]])
+
+
+def mix_by_loop(weights, x):
+    total = torch.zeros(x.shape[1])  # (D,)
+    for weight, row in zip(weights, x, strict=True):
+        total = total + weight * row
+    return total
+
+
+[round(c, 3) for c in mix_by_loop(torch.tensor([0.5, 0.5, 0.0]), colours).tolist()]
+
+# %% [markdown]
+# To **vectorise** code means: to write a loop over many numbers as one operation on a
+# whole vector or matrix. The result stays the same. The work moves from Python into one
+# fast routine.
+#
+# ### Exercise 2: `weighted_sum`
+#
+# ★☆☆ · 10 minutes · about 1 line
+#
+# The same as `mix_by_loop`, without a loop.
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `weights` has shape (N,) and `x` has shape (N, D). Which product of a vector and a
+# matrix has shape (D,)? On which side must the vector stand?
+#
+# </details>
+# <details><summary>Hint 2: the steps</summary>
+#
+# 1. multiply each row by its weight, all rows at once
+# 2. add up the rows, so that the axis of length N disappears
+#
+# One operator does both steps.
+#
+# </details>
+
+# %% tags=["exercise"]
+from course_lib.attention import weighted_sum
+
+# %%
+mix = check(weighted_sum).verified
+
+# %% tags=["predict"]
+predict(
+    "10,000 vectors of 64 numbers are mixed into one. PyTorch's matrix product takes, "
+    "compared with the loop, about …",
+    {
+        "the same time: the operations are the same": "Their number is. But each one "
+        "that Python starts costs it about a thousand operations' time.",
+        "a half to a tenth of the time": "That would be a good day in Python. Here "
+        "10,000 rounds of a loop become one call.",
+        "a hundredth or less": (
+            True,
+            "Python starts two operations for each row, 20,000 in all, and the product "
+            "is one.",
+        ),
+    },
+    concept="C004",
+)
+
+# %% tags=["nbval-ignore-output"]
+import timeit
+
+many_weights, many = torch.rand(10_000), torch.rand(10_000, 64)
+
+
+def seconds(function):
+    return min(timeit.repeat(lambda: function(many_weights, many), number=1, repeat=5))
+
+
+loop, product = seconds(mix_by_loop), seconds(torch.matmul)
+print(f"PyTorch's product: {loop / product:.0f} times as fast")
+print(f"`mix`:             {loop / seconds(mix):.0f} times as fast")
+
+# %% [markdown]
+# Now many mixtures at once: 861 rows of weights, in steps of one fortieth. Stack them,
+# and one matrix product makes all mixtures.
+
+# %%
+n = 40
+grid = torch.tensor([[a, b, n - a - b] for a in range(n + 1) for b in range(n + 1 - a)])
+grid = grid / n  # (T, N) = (861, 3)
+mixtures = grid @ colours  # (T, N) @ (N, D) = (T, D)
+plots.show(draw.triangle(grid, mixtures, lights), "triangle")
+
+# %% [markdown]
+# Put words in place of lights. Each word has a row of weights, which says how much it
+# takes from each word, and gets a mixture of all of them. **Every attention layer has
+# this line in it.** How the weights are found is what the next lessons are about.
+
+# %% tags=["claim"]
+# The proof
+claim("one product makes all mixtures that your function makes one by one",
+      torch.allclose(mixtures, torch.stack([mix(row, colours) for row in grid]),
+                     atol=1e-6))
+claim("the product is more than 50 times as fast as the loop", loop / product > 50)
+
+# %% [markdown] name="operations"
+# ## What does it compute all day?
+#
+# A saying goes: a Transformer is *data and matrix multiplications, repeated, and scaled
+# with non-linear switches*. How much of it is matrix products? Count the operations of
+# one encoder layer.
+#
+# One number first. Multiply a (2, 3) matrix by a (3, 4) matrix. Each of the 2 · 4
+# results needs 3 multiplications and 3 additions (the first one adds to zero): 48
+# operations. In general, (a, b) times (b, c) costs $2abc$. Now the layer, for $T$ words
+# of width $d$, with a feed-forward network of width $f$:
+#
+# | product | shapes | operations |
+# |---|---|---|
+# | four products with trained matrices, the *projections* | (T, d) @ (d, d), four times | $8 T d^2$ |
+# | compare each word with each | (T, d) @ (d, T) | $2 T^2 d$ |
+# | mix the words | (T, T) @ (T, d) | $2 T^2 d$ |
+# | feed-forward, out and back | (T, d) @ (d, f), (T, f) @ (f, d) | $4 T d f$ |
+#
+# What is no product: softmax, norms, sums. They cost a few operations for each number.
+# An exponential counts as one here, and as more if you like: processors need between 1
+# and about 25.
+
+# %%
+def products(T, d=512, f=2048):
+    """Operations in the matrix products of one encoder layer."""
+    return {"words with words": 4 * T**2 * d, "projections": 8 * T * d**2,
+            "feed-forward": 4 * T * d * f}
+
+
+def everything_else(T, d=512, f=2048, heads=8, exp=1):
+    """Operations outside them; `exp` is what one exponential costs."""
+    softmax = (5 + exp) * heads * T**2  # scale, maximum, subtract, exp, sum, divide
+    norms, sums = 2 * 7 * T * d, 2 * T * d + T * (5 * d + f) + T * f
+    return softmax + norms + sums
+
+
+# %% tags=["predict"]
+predict(
+    "Of 1,000 operations of a full-size layer (d = 512, f = 2,048) on 128 words, how "
+    "many belong to matrix products?",
+    {
+        "more than 990": (
+            True,
+            "A product does thousands of operations for each number that comes out, "
+            "and the rest a few.",
+        ),
+        "about 900": "So it is in short and narrow models, or for very long texts with "
+        "a costly exponential.",
+        "about 500": "Softmax and norms are as many *lines of code* as the products. "
+        "How many operations does each line do for one number?",
+    },
+    concept="C002",
+)
+
+# %%
+def of_1000(T, d=512, f=2048, heads=8, exp=1):
+    """How many of 1,000 operations are in matrix products."""
+    inside = sum(products(T, d, f).values())
+    return 1000 * inside / (inside + everything_else(T, d, f, heads, exp))
+
+
+for T, *size in ((128, 512, 2048, 8), (10**9, 512, 2048, 8), (5, 32, 64, 4)):
+    by_cost = [f"{of_1000(T, *size, exp):.0f}" for exp in (1, 10, 25)]
+    print(f"{T:13,} words, d = {size[0]:3}: {by_cost}  (an exp costs 1, 10, 25)")
+
+# %% [markdown]
+# At full size and 128 words the saying holds, whatever an exponential costs. For very
+# long texts it depends on that cost, and in a small model a twentieth is something
+# else. (These are operations. Time is another matter: numbers have to be fetched from
+# memory as well. Lesson 12 measures it.)
+#
+# Which product is the largest? Only one of them grows with the *square* of the length.
+
+# %%
+lengths = [round(2 ** (k / 4)) for k in range(20, 65)]  # 32 to 65,536 words
+counts = {part: [products(T)[part] for T in lengths] for part in products(1)}
+counts["everything else"] = [everything_else(T) for T in lengths]
+plots.show(draw.shares_of_operations(lengths, counts), "operations")
+
+# %% [markdown]
+# ### Yours: half of it
+#
+# From how many words on do "words with words" take half of all products, at d = 512 and
+# f = 2,048?
+
+# %% tags=["yours"]
+T = 3072  # yours: a number of words
+intervene(
+    "a length at which words with words take half of all products, within 1 %",
+    T,
+    run=lambda T: products(T)["words with words"] / sum(products(T).values()),
+    holds=lambda share: abs(share - 0.5) < 0.005,
+    among=lambda T: T > 0,
+    shows="{choice} words: {result:.3f} of all products",
+    otherwise="Set 4 T² d equal to the other two, and solve for T.",
+)
+
+# %% [markdown]
+# ## Then what are the switches for?
+#
+# Could one leave out what is no matrix product? Say the feed-forward network is two
+# matrices in a row, A and then B, with nothing between.
+
+# %% tags=["predict"]
+predict(
+    "Two matrices in a row, with nothing between them, can do …",
+    {
+        "twice as much as one": "Try it with numbers: 2 times 3 times x. Is that more "
+        "than 6 times x?",
+        "what a single matrix can do": (
+            True,
+            "x A B = x (A B): the product of the two is one matrix, and so it is with "
+            "a hundred.",
+        ),
+        "curves, where one matrix does lines": "A matrix sends lines to lines, and the "
+        "next one, too.",
+    },
+    concept="C002",
+)
+
+# %%
+g = torch.Generator().manual_seed(1)
+x, A, B = torch.randn(5, 8, generator=g), *torch.randn(2, 8, 8, generator=g)
+bent = torch.relu(x @ A) @ B
+apart = {"two matrices, and their product": x @ A @ B - x @ (A @ B),
+         "with a ReLU: −x, and minus x": torch.relu(-x @ A) @ B + bent}
+{name: f"{difference.abs().max():.3f}" for name, difference in apart.items()}
+
+# %% [markdown]
+# So something has to stand between: a **nonlinearity**, or **activation function**, for
+# each number by itself. **ReLU** makes negative numbers zero. Any single matrix sends −x
+# to minus what it sends x to. With the ReLU that is over (the last number is far from 0),
+# and the two matrices are no longer one.
+#
+# Attention would not collapse without its softmax: it multiplies words by words. There
+# the softmax does something else. It makes weights of scores.
+
+# %% tags=["claim"]
+# The proof
+claim("at full size and 128 words more than 990 of 1,000 are products, even if an exp "
+      "costs 25", of_1000(128, exp=25) > 990)
+claim("for very long texts it is fewer than 920 if an exp costs 25, and more than 970 "
+      "if it costs 1", of_1000(10**9, exp=25) < 920 < 970 < of_1000(10**9))
+claim("two matrices in a row are one",
+      torch.allclose(x @ A @ B, x @ (A @ B), atol=1e-4))
+claim("with a ReLU between them they are not",
+      not torch.allclose(torch.relu(-x @ A) @ B, -bent, atol=0.1))
+
+# %% [markdown]
 # ## The way through the course
 #
 # Now we take the whole apart and build it again from nothing, in small steps.
@@ -182,509 +752,125 @@ plots.show(figure, "Bar chart of eleven words, French and English mixed: each ge
 # | 13 | a Vision Transformer | an image can be a sentence of patches |
 # | 14 | the general view, and an audit of claims | what is special about attention, and what is not? |
 # | 15 | a place for real weights in your own code | the last check: trained weights of others must fit it |
-
-# %% [markdown] name="attention-alone"
-# ## What is in the box?
 #
-# Just before 2017, networks that translate were mostly *recurrent* (RNN, LSTM, GRU), reading word after word, and some
-# were made of *convolutions*, which slide a small window. **Predict:** which of these are inside the black box?
-
-# %%
-parts = Counter(type(module).__name__ for module in machine.modules())
-for name, how_many in parts.most_common():
-    print(f"{how_many:3}  {name}")
-
-
-# %%
-def older_parts(network):
-    names = {type(module).__name__ for module in network.modules()}
-    return [name for name in names if any(old in name for old in ("RNN", "LSTM", "GRU", "Conv"))]
-
-
-the_search_would_find_them = all(map(older_parts, (torch.nn.LSTM(4, 4), torch.nn.Conv1d(4, 4, 3))))
-no_recurrence_and_no_convolution = older_parts(machine) == []
-assert the_search_would_find_them
-assert no_recurrence_and_no_convolution
-older_parts(machine)
-
-# %% [markdown]
-# None. (`NonDynamicallyQuantizableLinear` is a plain linear layer: the last step of attention.) Then what carries
-# information from word to word? Silence every attention layer, and change the first French word. **Predict:** how many
-# of the five vectors in memory change, and how many of the decoder's four?
-
-# %%
-silent = copy.deepcopy(machine)
-for module in silent.modules():
-    if isinstance(module, torch.nn.MultiheadAttention):
-        torch.nn.init.zeros_(module.out_proj.weight)  # whatever attention finds, nothing of it comes out
-other = source.clone()
-other[0, 0] = source[0, 1]
-
-
-def changed(stack, *more):
-    """How many vectors of a result change with the first French word."""
-    return ((stack(other, *more) - stack(source, *more)).abs().amax(dim=-1) > 1e-4).sum().item()
-
-
-reached = {name: (changed(m.encoder), changed(m, target)) for name, m in (("whole", machine), ("silent", silent))}
-attention_alone_connects_words = reached == {"whole": (5, 4), "silent": (1, 0)}
-assert attention_alone_connects_words
-reached
-
-# %% [markdown]
-# **Attention alone** carries information from word to word. Hence the title, *Attention Is All You Need*.
-#
-# **A claim to test:** "a Transformer is mostly attention". **Predict:** of all numbers trained in the two stacks at
-# full size, do more than half belong to attention?
-
-# %%
-with torch.device("meta"):  # shapes without memory: nothing is filled with numbers
-    full_size = torch.nn.Transformer(512, nhead=8, dim_feedforward=2048, batch_first=True)  # 6 layers on each side
-
-
-def by_part(network):
-    numbers = {"attention": 0, "feed-forward": 0, "norm": 0}
-    for name, parameter in network.named_parameters():
-        part = "attention" if "attn" in name else "feed-forward" if "linear" in name else "norm"
-        numbers[part] += parameter.numel()
-    return numbers
-
-
-numbers, ours = by_part(full_size), by_part(machine)
-feed_forward_holds_more_than_half = numbers["feed-forward"] > sum(numbers.values()) / 2
-in_our_small_machine_attention_does = ours["attention"] > sum(ours.values()) / 2
-assert feed_forward_holds_more_than_half
-assert in_our_small_machine_attention_does
-for part, how_many in numbers.items():
-    print(f"{part:13}{how_many:>11,}   ours: {ours[part]:>7,}")
-
-# %% [markdown]
-# **Verdict: false at this size**, if you count numbers: more than half of them sit in feed-forward, which is four times
-# as wide inside as its words. In the small machine above it is twice as wide, and attention has more than half.
-#
-# Does our total agree with the paper? Its Table 3 gives 65 million. Missing here is the embedding: a vocabulary of
-# about 37,000 entries (section 5.1), 512 numbers each, shared by source, target and the last linear layer.
-
-# %%
-total = sum(numbers.values()) + 37_000 * 512
-it_has_the_size_of_the_papers_model = abs(total / 65e6 - 1) < 0.05
-assert it_has_the_size_of_the_papers_model
-print(f"{total / 1e6:.0f} million")
-
-# %% [markdown] name="history"
-# ## How people got there
-#
-# Seven ways to hand a text to a machine, and the gap that each left.
-#
-# | year | idea | what it could not do yet |
-# |---|---|---|
-# | – | **tokens**: a text as a list of word numbers | say which words are alike: 7 is no closer to 8 than to 900 |
-# | 1954 | **bag of words**: how often each word occurs | see the order |
-# | 2013 | **word2vec**: a learned vector for each word | give *bank* two meanings: one vector for all sentences |
-# | 1997 | **LSTM**: a recurrent network with a memory | work on all words at once: it reads one by one |
-# | 2014 | **neural translation**: one network reads, one writes | give a long sentence more room than one vector |
-# | 2014 | **attention**: the writer looks back at every word | do without recurrence: still step by step |
-# | 2017 | **Transformer**: attention without recurrence | stay cheap for long texts: each word looks at each |
-#
-# Sources, in this order: Harris, *Distributional Structure*, Word 10 (1954) · Mikolov et al.,
-# [arXiv:1301.3781](https://arxiv.org/abs/1301.3781) · Hochreiter and Schmidhuber, Neural Computation 9(8) (1997) ·
-# Cho et al., [arXiv:1406.1078](https://arxiv.org/abs/1406.1078), and Sutskever et al.,
-# [arXiv:1409.3215](https://arxiv.org/abs/1409.3215) · Bahdanau et al.,
-# [arXiv:1409.0473](https://arxiv.org/abs/1409.0473) · Vaswani et al.,
-# [arXiv:1706.03762](https://arxiv.org/abs/1706.03762).
-#
-# The rows follow the ideas, not the years. And Harris wrote of a *bag of words* to say that a language is more.
-#
-# Two of these gaps we can measure. **Predict:** what does a bag of words make of these two headlines?
-
-# %%
-bags = [Counter(headline.split()) for headline in ("dog bites man", "man bites dog")]
-a_bag_of_words_cannot_tell_who_bit_whom = bags[0] == bags[1]
-assert a_bag_of_words_cannot_tell_who_bit_whom
-bags
-
-# %% [markdown]
-# The second gap is about time. A recurrent network needs the result for word 4 before it can begin with word 5.
-# Attention compares all words with all words in one go.
-#
-# PyTorch records which result was made from which, so we can count how many operations have to **wait for each
-# other**. **Predict:** how does that number grow when the sentence becomes twice as long?
-
-# %%
-def longest_chain(node):
-    """The largest number of operations one after another, from a result back to its inputs."""
-    return 1 + max((longest_chain(earlier) for earlier, _ in node.next_functions if earlier), default=0)
-
-
-def recurrent(x, W):
-    state = torch.zeros(1, x.shape[1])
-    for t in range(len(x)):
-        state = torch.tanh(x[t : t + 1] + state @ W)  # needs the state before it
-    return state
-
-
-def attention(x, W):
-    return torch.softmax(x @ W @ x.T, dim=-1) @ x
-
-
-# %%
-lengths = [4, 8, 16, 32, 64]
-W = torch.randn(8, 8, requires_grad=True)
-chains = {f: [longest_chain(f(torch.randn(T, 8), W).grad_fn) for T in lengths] for f in (recurrent, attention)}
-sixteen_times_the_words_wait_longer = chains[recurrent][-1] > 10 * chains[recurrent][0]
-attention_waits_no_longer = len(set(chains[attention])) == 1
-assert sixteen_times_the_words_wait_longer
-assert attention_waits_no_longer
-figure, axis = plt.subplots(figsize=(5, 3.2))
-for function, style in ((recurrent, "s--"), (attention, "o-")):
-    axis.plot(lengths, chains[function], style, label=function.__name__)
-axis.set(xlabel="words in the sentence", ylabel="operations in a row")
-axis.legend()
-plots.show(figure, "Operations that wait for each other, over the number of words from 4 to 64: a straight line "
-                   "upwards for the recurrent network, a flat line near zero for attention.")
-
-# %% [markdown]
-# With a single sentence, a computer with thousands of units side by side has little to do while it waits. The
-# introduction of the 2017 paper names this as the reason for doing without recurrence. Lesson 12 measures it in
-# seconds.
-
-# %% [markdown] name="vectorising"
-# ## A word you will meet: vectorising
-#
-# *Vectorising* your code means: writing a loop over many numbers as one operation on a whole vector or matrix. The
-# result stays the same. The work moves from Python into one fast routine.
-#
-# Take three lights. Each is described by three numbers: how much *red*, *green* and *blue* it has. Mix half of coral
-# with half of amber. **One number first:** how much red is in the mixture?
-
-# %%
-lights = ["coral", "amber", "blue"]
-colours = torch.tensor([[0.90, 0.35, 0.25], [0.98, 0.80, 0.30], [0.20, 0.45, 0.70]])  # (N, D) = (3, 3)
-red = 0.5 * 0.90 + 0.5 * 0.98 + 0.0 * 0.20
-the_red_is_0_94 = abs(red - 0.94) < 1e-9
-assert the_red_is_0_94
-red
-
-# %% [markdown]
-# Green and blue go the same way. With a loop, for any number of vectors:
-
-# %%
-def mix_by_loop(weights, x):
-    total = torch.zeros(x.shape[1])  # (D,)
-    for weight, row in zip(weights, x, strict=True):
-        total = total + weight * row
-    return total
-
-
-[round(number, 3) for number in mix_by_loop(torch.tensor([0.5, 0.5, 0.0]), colours).tolist()]
-
-# %% [markdown]
-# ### How to read a card
-#
-# You will write this without the loop. First a wrong answer, which counts as none of yours (`record=False`).
-# **Predict:** what does this function forget?
-
-# %%
-def plain_sum(weights, x):
-    return x.sum(dim=0)
-
-
-check(plain_sum, "weighted_sum", record=False)
-
-# %% [markdown]
-# Read it from the top.
-#
-# - **Likely cause** names the thought behind the code, where the card knows it. Where it does not, **Closest mistake**
-#   says which known one most of your wrong results are those of, and **What we see** describes them.
-# - **Example** is the smallest call that went wrong: do it on paper.
-# - **Expected** and **Got** stand below each other, with the wrong numbers marked. **What failed** points at the first.
-# - **Asked**, folded below, is the task in one line.
-# - **Later cells** says whose function is used from here on.
-#
-# Nothing is counted, nothing is sent anywhere.
-
-# %% [markdown]
-# ### Exercise 1: `weighted_sum`
-#
-# ★☆☆ · 10 minutes · about 1 line
-#
-# The same as `mix_by_loop`, without a loop. The docstring is the whole contract: replace the last line of the cell by
-# your own.
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# `weights` has shape (N,) and `x` has shape (N, D). Which product of a vector and a matrix has shape (D,)? On which
-# side must the vector stand?
-#
-# </details>
-# <details><summary>Hint 2: the steps</summary>
-#
-# 1. multiply each row by its weight, all rows at once
-# 2. add up the rows, so that the axis of length N disappears
-#
-# One operator does both steps.
-#
-# </details>
-
-# %% tags=["exercise"]
-from course_lib.attention import weighted_sum
-
-# %%
-mix = check(weighted_sum).verified
-
-# %% [markdown]
-# From here on `mix` is your own function as soon as the card says *right*.
-#
-# What have you gained? Take 10,000 vectors. **Predict:** is the product ten times as fast as the loop, a hundred times,
-# or more?
-
-# %%
-many_weights, many = torch.rand(10_000), torch.rand(10_000, 64)
-
-
-def seconds(function):
-    return min(timeit.repeat(lambda: function(many_weights, many), number=1, repeat=5))
-
-
-loop = seconds(mix_by_loop)
-the_product_beats_the_loop = loop / seconds(torch.matmul) > 50  # machines differ
-assert the_product_beats_the_loop
-print(f"PyTorch's product is {loop / seconds(torch.matmul):.0f} times as fast as the loop")
-print(f"`mix` is {loop / seconds(mix):.0f} times as fast as the loop")
-
-# %% [markdown]
-# ### Many mixtures at once
-#
-# Now all mixtures of the three lights, in steps of one fortieth: 861 rows of weights. And because any vectors can be
-# mixed, we mix **places** with the same weights: the three corners of a triangle. **Predict:** what will the picture
-# look like?
-
-# %%
-n = 40
-grid = torch.tensor([[a, b, n - a - b] for a in range(n + 1) for b in range(n + 1 - a)]) / n  # (T, N) = (861, 3)
-corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 0.866]])  # (N, 2): where each light stands
-paint = torch.stack([mix(weights, colours) for weights in grid])  # (T, 3)
-places = torch.stack([mix(weights, corners) for weights in grid])  # (T, 2)
-figure, axis = plt.subplots(figsize=(4.6, 4.2))
-axis.scatter(*places.T, c=paint.clamp(0, 1), marker="h", s=62)
-for name, (x, y), up in zip(lights, corners.tolist(), (-0.07, -0.07, 0.05), strict=True):
-    axis.text(x, y + up, name, ha="center", va="center")
-axis.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.12, 0.97))
-axis.axis("off")
-plots.show(figure, "A triangle of 861 dots with coral, amber and blue at its corners. The colours pass smoothly into "
-                   "each other; the nearer a dot is to a corner, the more it has of that corner's colour.")
-
-# %% [markdown]
-# The loop over the 861 rows can go, too: stack the rows of weights, and one matrix product makes all mixtures.
-
-# %%
-all_at_once = grid @ colours  # (T, N) @ (N, D) = (T, D)
-one_product_makes_all_mixtures = torch.allclose(all_at_once, paint, atol=1e-6)
-assert one_product_makes_all_mixtures
-tuple(all_at_once.shape)
-
-# %% [markdown]
-# Put words in place of lights. Each word has a row of weights, which says how much it takes from each word, and gets
-# a mixture of all of them. **Every attention layer has this line in it.** How the weights are found is what the next
-# lessons are about.
-#
-# Does PyTorch's own layer mix like this? It hands out its weights, so we can see. (It multiplies the words by one
-# matrix before they are mixed and by another one after. Lesson 05 says why.)
-
-# %%
-torchs = torch.nn.MultiheadAttention(8, num_heads=1, batch_first=True)
-words = torch.randn(1, 6, 8)  # (B, T, D)
-out, weights = torchs(words, words, words)  # (B, T, D), (B, T, T)
-values = words[0] @ torchs.in_proj_weight[16:].T  # (T, D), the matrix before
-mixed = torch.stack([mix(row, values) for row in weights[0]])  # (T, D), your own function
-torchs_attention_mixes_with_your_line = torch.allclose(torchs.out_proj(mixed), out[0], atol=1e-5)
-assert torchs_attention_mixes_with_your_line
-torchs_attention_mixes_with_your_line
-
-# %% [markdown] name="operations"
-# ## What does it compute all day?
-#
-# Your weighted sum was a matrix product. How much of a Transformer is? A saying goes: it is *data and matrix
-# multiplications, repeated, and scaled with non-linear switches*. Let us count the operations of one encoder layer.
-#
-# One number first. Multiply a (2, 3) matrix by a (3, 4) matrix. Each of the 2 · 4 results needs 3 multiplications and
-# 3 additions (the first one adds to zero). **How many operations is that?**
-
-# %%
-from torch.utils.flop_counter import FlopCounterMode
-
-with FlopCounterMode(display=False) as counter:
-    torch.ones(2, 3) @ torch.ones(3, 4)
-by_hand = 2 * 2 * 3 * 4
-torch_counts_as_we_do = counter.get_total_flops() == by_hand == 48
-assert torch_counts_as_we_do
-by_hand
-
-# %% [markdown]
-# In general, (a, b) times (b, c) costs $2abc$. Now the layer, for T words of width d, with a feed-forward part of
-# width f:
-#
-# | product | shapes | operations |
-# |---|---|---|
-# | four products with learned matrices, the projections | (T, d) @ (d, d), four times | $8 T d^2$ |
-# | compare each word with each | (T, d) @ (d, T) | $2 T^2 d$ |
-# | mix the words | (T, T) @ (T, d) | $2 T^2 d$ |
-# | feed-forward, out and back | (T, d) @ (d, f), (T, f) @ (f, d) | $4 T d f$ |
-#
-# The heads of lesson 06 share the width, so their number does not matter. **Predict:** how many
-# operations for 128 words at full size, d = 512 and f = 2048: nearer to a million, a hundred million, or a billion?
-
-# %%
-def products(T, d=512, f=2048):
-    """Operations in the matrix products of one encoder layer."""
-    return {"words with words": 4 * T**2 * d, "projections": 8 * T * d**2, "feed-forward": 4 * T * d * f}
-
-
-print(f"{sum(products(128).values()):,}")
-
-# %% [markdown]
-# Did we forget one? PyTorch can watch a real layer and count. (On a CPU it runs attention as a single fused step that
-# the counter cannot see into, so we ask for the plain steps.)
-
-# %%
-from torch.nn.attention import SDPBackend, sdpa_kernel
-
-layer = torch.nn.TransformerEncoderLayer(512, nhead=8, dim_feedforward=2048, dropout=0.0, batch_first=True)
-with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-    layer(torch.randn(1, 128, 512))
-our_count_is_exact = counter.get_total_flops() == sum(products(128).values())
-assert our_count_is_exact
-print(f"{counter.get_total_flops():,}")
-
-# %% [markdown]
-# Equal to the last digit. Now everything in the layer that is no matrix product, a few operations for each number.
-# (*ReLU* turns negative numbers into zero.)
-
-# %%
-def everything_else(T, d=512, f=2048, heads=8):
-    """Operations outside the matrix products, a few for each number."""
-    return {
-        "scale and softmax": 6 * heads * T**2,  # divide by √d, find the largest, subtract, exponential, add up, divide
-        "ReLU": T * f,
-        "norms": 2 * 7 * T * d,  # mean, subtract, square, add up, divide, gain, bias
-        "skips and biases": 2 * T * d + T * (5 * d + f),
-    }
-
-
-everything_else(128)
-
-# %% [markdown]
-# **Predict:** of a thousand operations, how many belong to matrix products?
-
-# %%
-def share_of_products(T, d=512, f=2048, heads=8):
-    inside, outside = sum(products(T, d, f).values()), sum(everything_else(T, d, f, heads).values())
-    return inside / (inside + outside)
-
-
-more_than_990_in_a_thousand = share_of_products(128) > 0.99
-more_than_970_however_long_the_text = share_of_products(10**9) > 0.97
-fewer_in_our_small_machine = 0.94 < share_of_products(5, 32, 64, 4) < 0.96
-assert more_than_990_in_a_thousand
-assert more_than_970_however_long_the_text
-assert fewer_in_our_small_machine
-for size in ((128,), (10**9,), (5, 32, 64, 4)):
-    print(f"{size[0]:,} words: {1000 * share_of_products(*size):.0f} of 1000")
-
-# %% [markdown]
-# At full size the saying holds, for operations; in our small machine, the last line, less. (Time is another matter:
-# fetching numbers from memory takes time, too.)
-#
-# Which product is the largest? Only one of them grows with the square of the length. **Predict:** from how many words
-# on does "words with words" cost more than both others together?
-
-# %%
-lengths = [round(2 ** (k / 4)) for k in range(20, 65)]
-counts = torch.tensor([[*products(T).values(), sum(everything_else(T).values())] for T in lengths]).double()
-shares = (counts / counts.sum(1, keepdim=True)).T  # (4, 45)
-figure, axis = plt.subplots(figsize=(7, 3.6))
-axis.stackplot(lengths, shares, colors=["#f6c177", "#fbe3bd", "#a7c7e7", "#555555"], edgecolor="white")
-for T, y, name in ((100, 0.2, "projections"), (12_000, 0.4, "words with words"), (200, 0.7, "feed-forward")):
-    axis.text(T, y, name, ha="center", va="center")
-axis.annotate("everything else", (20_000, 0.99), (3_500, 1.07), arrowprops={"arrowstyle": "-"}, va="center")
-axis.axvline(3072, color="black", linestyle=":")
-axis.set(xscale="log", xlabel="words T", ylabel="share of operations", xlim=(32, 65536), ylim=(0, 1))
-plots.show(figure, "Shares of the operations of a layer over the number of words, from 32 to 65,536. Words with "
-                   "words grow from almost nothing to half at 3,072, a dotted line, and to nine tenths. In short texts "
-                   "feed-forward takes two thirds and projections one third. Everything else is a thin line on top.")
-
-# %%
-T = 2 * 512 + 2048  # 2·d + f
-words_with_words_take_half_at_2d_plus_f = products(T)["words with words"] == sum(products(T).values()) / 2
-assert words_with_words_take_half_at_2d_plus_f
-T
-
-# %% [markdown]
-# ### Then what are the switches for?
-#
-# Could we leave out what is no matrix product? **Predict:** what do two matrices in
-# a row amount to, if nothing stands between them?
-
-# %%
-generator = torch.Generator().manual_seed(1)
-x = torch.randn(5, 8, generator=generator)
-A, B = torch.randn(2, 8, 8, generator=generator)
-two_matrices_in_a_row_are_one = torch.allclose(x @ A @ B, x @ (A @ B), atol=1e-4)
-assert two_matrices_in_a_row_are_one
-two_matrices_in_a_row_are_one
-
-# %% [markdown]
-# To **one** matrix, and so would a hundred. Now put a ReLU between the two. Any single matrix sends −x to minus what it
-# sends x to, and 2x to twice as much. **Predict:** does this hold with the ReLU? And in attention without its softmax?
-
-# %%
-def with_switch(x):
-    return torch.relu(x @ A) @ B
-
-
-def without_softmax(x):
-    return x @ A @ x.T @ x  # words with words, then mixed
-
-
-no_matrix_is_a_relu = not torch.allclose(with_switch(-x), -with_switch(x), atol=0.1)
-attention_multiplies_words_by_words = torch.allclose(without_softmax(2 * x), 8 * without_softmax(x), atol=1e-2)
-assert no_matrix_is_a_relu
-assert attention_multiplies_words_by_words
-no_matrix_is_a_relu, attention_multiplies_words_by_words
-
-# %% [markdown]
-# Neither is a single matrix. **Feed-forward** needs its switch: without the ReLU its two matrices would be one.
-# Attention multiplies words by words (twice the words, eight times the result), so it would not collapse without the
-# softmax. There the softmax does something else: it makes weights of scores.
-
-# %% [markdown]
-# ## Where you are
-#
-# What you have solved is remembered in a small file beside the notebooks. `progress()` draws the map of the course from
-# it, here and in every lesson.
+# Each lesson asks before it shows: click an answer, run on, compare. Nothing that you
+# click or solve is sent anywhere. It is kept in a folder beside the notebooks, and
+# `progress()` draws the map of the course from it.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib import progress
 
 progress()
 
+# %% [markdown] name="mostly-attention"
+# ## Further: is a Transformer mostly attention?
+#
+# Of all parameters in the two stacks of the paper's model, do more than half belong to
+# attention? `torch.nn.Transformer` has both stacks ready made.
+
+# %%
+full_size = torch.nn.Transformer(512, nhead=8, dim_feedforward=2048, batch_first=True)
+
+
+def by_part(network):
+    """The parameters of PyTorch's two stacks, by kind of part."""
+    numbers = {"attention": 0, "feed-forward": 0, "norm": 0}
+    for name, parameter in network.named_parameters():
+        kind = "feed-forward" if "linear" in name else "norm"
+        numbers["attention" if "attn" in name else kind] += parameter.numel()
+    return numbers
+
+
+numbers = by_part(full_size)  # 6 layers on each side
+{part: f"{how_many:,}" for part, how_many in numbers.items()}
+
+# %% [markdown]
+# More than half of them sit in feed-forward networks, which are four times as wide
+# inside as their words. Does the total agree with the paper? Its table 3 gives 65
+# million. Missing here is the embedding: a vocabulary of about 37,000 tokens (section
+# 5.1), 512 numbers each, shared by source, target and the last linear layer.
+
+# %%
+total = sum(numbers.values()) + 37_000 * 512
+print(f"{total / 1e6:.0f} million")
+
+# %% tags=["claim"]
+# The proof
+claim("more than half of the parameters are in feed-forward networks",
+      numbers["feed-forward"] > sum(numbers.values()) / 2)
+claim("the total is the paper's, within 5 %", abs(total / 65e6 - 1) < 0.05)
+
+# %% [markdown]
+# ## Further: did we forget a product?
+#
+# PyTorch can watch a real layer and count its matrix products. (On a CPU it runs
+# attention as one fused step that the counter cannot see into, so we ask for the plain
+# steps.)
+
+# %%
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+layer = torch.nn.TransformerEncoderLayer(512, nhead=8, dim_feedforward=2048,
+                                         dropout=0.0, batch_first=True)
+with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    layer(torch.randn(1, 128, 512))
+print(f"{counter.get_total_flops():,}", f"{sum(products(128).values()):,}")
+
+# %% tags=["claim"]
+# The proof
+claim("PyTorch counts what we count, to the last digit",
+      counter.get_total_flops() == sum(products(128).values()))
+
+# %% tags=["predict", "later"]
+predict(
+    "A translator's memory is replaced by that of another sentence, after the encoder "
+    "and before the decoder. It now writes …",
+    {
+        "the translation of the other sentence": (
+            True,
+            "The memory is all that the decoder knows of the source.",
+        ),
+        "the first one's translation": "How would it know the first one? What it is "
+        "given are the memory, and its own words so far.",
+        "something between the two": "The first sentence is nowhere in what the "
+        "decoder gets.",
+    },
+    concept="C001",
+)
+
 # %% [markdown]
 # ## Summary
 #
-# - The encoder reads the source into a memory, one vector per word. The decoder writes, looking back at its own words
-#   and, in every layer, at the memory.
-# - A table with one row per word goes into each layer, and a table of the same shape comes out.
-# - Attention is the only part that connects words: no recurrence, no convolution. At full size more than half of the
-#   trained numbers are elsewhere.
-# - At full size nearly all operations are matrix products. Without its ReLU, feed-forward would be one of them.
-# - A weighted sum is a row of weights times a matrix. Every attention layer has it inside.
+# - The encoder reads the source into a memory, one vector per word. The decoder writes,
+#   looking back at its own words and, in every layer, at the memory.
+# - A table with one row per word goes into each layer, and a table of the same shape
+#   comes out.
+# - Attention is the only part that connects words. Without cross-attention our
+#   translator writes the same sentence, whatever it was given.
+# - An embedding is a row of a table: one vector per word, whatever the sentence.
+# - A recurrent network reads word after word, and its last state forgets the first word,
+#   unless a gate keeps it.
+# - A weighted sum is a row of weights times a matrix. Every attention layer has it
+#   inside.
+# - At full size nearly all operations are matrix products. Without its ReLU, the
+#   feed-forward network would be one of them.
 #
-# **Think about it.** The encoder works on all French words at once. When the machine translates, the decoder writes
-# one English word after another. In training it does *not* have to wait, although it is the same machine. What does
-# it know then that it does not know later?
+# **Think about it.** The encoder works on all French words at once. When the machine
+# translates, the decoder writes one English word after another. In training it does
+# *not* have to wait, although it is the same machine. What does it know then that it
+# does not know later?
 #
-# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762): the whole machine is Figure 1, its parts
-# are section 3, the sizes are Table 3.
+# <details><summary>An answer</summary>
 #
-# **Next.** Where do the weights of a weighted sum come from? Lesson 01 looks at two old answers that need no network:
-# take the largest, and count words.
+# The right translation. In training all English words are there from the start, and the
+# mask sees to it that each place looks only at those before it. So all places are
+# computed at once, each as if it had just been reached (lesson 11).
+#
+# </details>
+#
+# **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762): the whole
+# machine is figure 1, its parts are section 3, the sizes are table 3.
+#
+# **Next.** Where do the weights of a weighted sum come from? Lesson 01 looks at two old
+# answers that need no network: take the largest, and count words.

@@ -136,7 +136,7 @@ def _predict_by_keyboard(page, answers):
     page.get_by_role("button", name="raises an error", exact=True).scroll_into_view_if_needed()
     page.get_by_role("button", name="counts the missing feature as 0").focus()
     page.keyboard.press("Enter")
-    reply = page.locator("[role=status]", has_text="torch never fills in a number")
+    reply = page.locator("[role=status]", has_text="A dot product does not pad: nobody gave that number")
     reply.wait_for(timeout=10_000)
     assert "✗ counts the missing feature as 0" in reply.text_content()
     assert page.get_by_role("button", name="raises an error", exact=True).count() == 0

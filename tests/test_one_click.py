@@ -114,6 +114,16 @@ def test_a_lesson_that_cannot_install_the_course_ends_in_one_sentence(elsewhere)
     assert said[0].startswith("The course could not be installed. Is there a network? %pip install ")
 
 
+def test_a_version_that_is_not_released_is_told_so(elsewhere):
+    """“Is there a network?”, to somebody who has one, of a tag that is not there."""
+    repository = elsewhere / "repository"
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
+                    "-m", "nothing"], check=True)
+    done = run_cells(elsewhere, f"git+{repository.as_uri()}@v9.9.9", code_cells("01_attention_before_networks"))
+    assert "There is no tag v9.9.9: it is not released. %pip install" in done.stdout + done.stderr
+
+
 def test_nothing_is_said_where_they_match(capsys):
     """A word in every notebook that nobody needs."""
     made_for(versions.VERSION)

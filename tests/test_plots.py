@@ -206,7 +206,7 @@ def test_the_strip_of_a_scale_has_the_colours_of_the_squares():
     figure = plots.panels({"": torch.tensor([[0.0, 0.5, 1.0]])}, ["a"], list("xyz"), "weight")
     root = drawn(figure)
     stops = [stop.get("stop-color") for stop in root.iter(f"{SVG}stop")]
-    (strip,) = [r for r in root.iter(f"{SVG}rect") if r.get("fill").startswith("url(")]
+    (strip,) = [r for r in root.iter(f"{SVG}rect") if (r.get("fill") or "").startswith("url(")]
     assert [stops[0], stops[len(stops) // 2], stops[-1]] == [squares(root)[0, n] for n in range(3)]
     gradient = next(root.iter(f"{SVG}linearGradient"))
     assert (gradient.get("y1"), gradient.get("y2")) == ("1", "0"), "from the bottom up"
@@ -246,7 +246,7 @@ def test_every_square_of_a_heat_map_says_its_value_where_it_stands(kind):
     """A hover text that is missing, shifted, upside down, or that breaks on a name with a quote."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(6, 2))
     left.imshow(np.ones((4, 4, 3))) if kind == "png" else left.plot([0, 1])
-    plots.heat_map(right, torch.tensor([[1.0, 0.25]]), ['a "<'], ["c", "d"])
+    plots.heat_map(right, torch.tensor([[1.0, 0.25]]), ['a "<'], ["c", "d"], kind="weight")
     html = pictures.as_html(figure, "Two pictures.")
     boxes = re.findall(r'<b style="position:absolute;left:(.+?)%;top:(.+?)%;width:(.+?)%;[^"]*" title="(.*?)">', html)
     assert [box[3] for box in boxes] == ["a &quot;&lt; → c: 1.00", "a &quot;&lt; → d: 0.25"]

@@ -172,7 +172,7 @@ class Course:
         self.folder, self.handed = folder, []
         folder.mkdir()
         shutil.copy(ROOT / "start.py", folder)
-        (folder / "requirements.txt").write_text("torch==2.13.0\n")
+        (folder / "requirements.txt").write_text("tqdm==4.70.1\ntorch==2.13.0\n")
         extras = "[project.optional-dependencies]\nsite = []\ntest = []\n"
         (folder / "pyproject.toml").write_text(f"{extras}[tool]\nno = []\n")
         self.load()
@@ -323,8 +323,17 @@ def test_where_pytorchs_cpu_builds_cannot_be_reached_the_usual_ones_come(course,
     """A school's network that lets only one index through."""
     course.start.is_linux_without_gpu = lambda: True
     course.pip_does("sys.exit('no index' if '--index-url' in sys.argv else 0)")
-    assert course.call() == 0 and course.pip_calls() == 2
+    assert course.call() == 0 and course.pip_calls() == 3, "torch's own index, a small package, and then all"
     assert "trying its usual one" in capfd.readouterr().out
+
+
+def test_without_any_network_nobody_speaks_of_3_gb(course, capfd):
+    """“Trying its usual one, with 3 GB more”, to somebody whose cable is out."""
+    course.start.is_linux_without_gpu = lambda: True
+    course.pip_fails(OFFLINE)
+    assert course.call() == 1
+    said = capfd.readouterr()
+    assert "check the connection" in said.err and "GB more" not in said.out
 
 
 @pytest.mark.parametrize("platform, path, smi, cpu", [

@@ -136,7 +136,7 @@ def test_a_card_is_tried_by_keyboard_and_turns_green(folder, browser, width):
     for name in trying.BEFORE:
         assert seen.count() == 1 and says[name] in seen.inner_text()
         page.keyboard.press("ArrowDown")
-    assert "✓ causal_mask: right" in seen.inner_text()
+    assert f"✓ {trying.EXERCISE}: right" in seen.inner_text()
 
 
 def test_a_button_copies_the_code_beside_it_and_outputs_have_none(address, browser):

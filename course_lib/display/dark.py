@@ -1,6 +1,6 @@
 """The same picture on a dark page: paper and ink change places, and each hue stays what it is.
 
-Where a page says that it is dark, the rules below a picture exchange its colours; everywhere else it is as it was drawn.
+Where a page says that it is dark, the rules in a picture exchange its colours; everywhere else it is as it was drawn.
 """
 
 import re

@@ -149,8 +149,8 @@ def _strip(image, frame, name):
     colours = image.to_rgba(image.get_array()[:, 0])
     stops = "".join(f'<stop offset="{n / (len(colours) - 1):.4g}" stop-color="{to_hex(colour)}"/>'
                     for n, colour in enumerate(colours))
-    return (f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient><rect fill="url(#{name})" '
-            f'x="{72 * (x0 - frame.x0):.2f}" y="{72 * (frame.y1 - y1):.2f}" width="{72 * (x1 - x0):.2f}" '
+    return (f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>'
+            f'<rect fill="url(#{name})" x="{72 * (x0 - frame.x0):.2f}" y="{72 * (frame.y1 - y1):.2f}" width="{72 * (x1 - x0):.2f}" '
             f'height="{72 * (y1 - y0):.2f}"/>')
 
 

@@ -11,6 +11,7 @@ from course_lib.experiments.shifted import moved
 from course_lib.experiments.twins import (
     accuracy,
     as_tensors,
+    entering,
     fitted,
     split_of_twins,
     token_vectors,
@@ -30,6 +31,28 @@ class Windowed(EncoderClassifier):
         near = (t[:, None] - t).abs() <= self.width  # (T, T)
         x = token_vectors(self, ids, near=near)  # near: the only change
         return self.head(max_over_real_tokens(x, ids != self.pad_id))
+
+
+class WithoutAttention(EncoderClassifier):
+    """The same encoder, trained and asked with nothing coming out of its attention."""
+
+    def forward(self, ids):
+        x = entering(self, ids)  # (B, T, d_model)
+        for layer in self.layers:
+            x = layer.norm1(x)  # the attention would be added here
+            x = layer.norm2(x + layer.dropout(layer.ff(x)))
+        return self.head(self.pooled(x, ids != self.pad_id))
+
+    def pooled(self, x, real):
+        """From one vector per word, (B, T, d_model), to one: (B, d_model)."""
+        return max_over_real_tokens(x, real)
+
+
+class WithoutAttentionMean(WithoutAttention):
+    """The same once more, with the mean of its words in the place of the maximum."""
+
+    def pooled(self, x, real):
+        return (x * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
 
 class BothWays(nn.Module):
@@ -70,6 +93,8 @@ ENCODERS = {"encoder": EncoderClassifier, "GRU from both ends": BothWays,
 RIVALS = {"runs of up to six words": 6, "pairs in order, at any distance": ordered_pairs}
 WIDER = {f"encoder that sees {name} words on either side": partial(windowed, width)
          for name, width in (("four", 4), ("eight", 8))}
+SILENT = {"encoder without attention": WithoutAttention,
+          "encoder without attention, a mean": WithoutAttentionMean}
 NEAR = {"pairs in order, within eight words": partial(ordered_pairs, within=8)}
 GAPS = (0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 24, 40)
 
@@ -82,7 +107,7 @@ def measure(model, seed, epochs=6):
     if model in RIVALS | NEAR:
         right = fitted((RIVALS | NEAR)[model], training)
         return {name: right(split) for name, split in asked.items()}
-    of = trained((ENCODERS | WIDER)[model], as_tensors(training), as_tensors(validation), seed, epochs)
+    of = trained((ENCODERS | WIDER | SILENT)[model], as_tensors(training), as_tensors(validation), seed, epochs)
     return {name: accuracy(of, as_tensors(split)) for name, split in asked.items()}
 
 
@@ -94,6 +119,11 @@ PLANS = {
         + grid(model=["encoder", "GRU from both ends"], seed=range(3), epochs=[30]), measure=measure,
         near={"gap 6": 0.02, "gap 9": 0.02, "four in front": 0.02},
         sides=tuple(grid(model=["encoder", "GRU from both ends"], seed=[0], epochs=[6]))),
+    "10-silent": Plan(
+        about="accuracy on twin reviews of encoders without attention, with a maximum over their words and with a mean",
+        minutes=6, points=grid(model=[*SILENT], seed=range(5), epochs=[6])
+        + grid(model=[*SILENT], seed=range(3), epochs=[30]), measure=measure,
+        near={"test": 0.02, "four in front": 0.02}, sides=tuple(grid(model=[*SILENT], seed=[0], epochs=[6]))),
     "10-windows": Plan(
         about="accuracy on twin reviews with longer gaps: encoders with wider windows, and pairs within eight words",
         minutes=7, points=grid(model=[*WIDER, *NEAR], seed=range(5)), measure=measure,

@@ -33,6 +33,42 @@ def attentions(model):
     return {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
 
 
+def silenced(of, part=""):
+    """The same trained translator, but whatever some of its attentions find, nothing of it comes out.
+
+    part: of the names of these attentions, such as "encoder" or "cross_attn"; all have ""
+    """
+    model = copy.deepcopy(of.model)
+    for name, attention in attentions(model).items():
+        if part in name:
+            with torch.no_grad():
+                attention.W_o.weight.zero_()  # its last step multiplies by this matrix
+                attention.W_o.bias.zero_()
+    return of._replace(model=model)
+
+
+def encoded(of, sentence):
+    """A French sentence as token numbers, (1, Ts)."""
+    return of.french.encode([of.words(sentence)])
+
+
+def begun(of, english):
+    """An English translation so far, as the decoder gets it: the token that begins, then its words, (1, Tt)."""
+    return shift_right(of.english.encode([english.split()]), BOS)
+
+
+def where_it_looks(of, sentence):
+    """Where the last layer of the decoder looks in the French words before it writes each English one.
+
+    returns: (weights (Tt, Ts), the mean of the heads, English words, French words), both with the end of the sentence
+    """
+    source, english = encoded(of, sentence), of.translate(sentence).split()
+    target = of.english.encode([english])
+    found = attention_patterns(of.model, source, shift_right(target, BOS))
+    (last,) = [weights for name, weights in found.items() if name.endswith("1.cross_attn")]
+    return last[0].mean(0), [*english, "(end)"], [*of.words(sentence), "(end)"]
+
+
 def with_divisor(of, divisor):
     """The same trained translator, its scores divided by another number than √d_head: nothing is trained again."""
     model = copy.deepcopy(of.model)

@@ -23,7 +23,7 @@ MODULES = {
     "06-heads": "heads",
     "08-scales": "wires", "08-width": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
-    "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-windows": "gaps",
+    "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-silent": "gaps", "10-windows": "gaps",
     "11-patients": "patients", "11-translators": "translators",
     "12-growing": "language",
     "13-few": "digits", "13-readings": "digits", "13-rivals": "digits", "13-without": "digits",

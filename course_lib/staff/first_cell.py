@@ -14,12 +14,17 @@ if find_spec("course_lib") is None:
     %pip install -qqq {packages}
     %pip install -qqq --no-deps $course
     if find_spec("course_lib") is None:
+        import subprocess
+
         class NotInstalled(Exception):
             def _render_traceback_(self):
                 return [str(self)]
 
-        raise NotInstalled("The course could not be installed. Is there a network? "
-                           f"%pip install {{course}} in a cell says why.")
+        where, _, tag = course.removeprefix("git+").rpartition("@")
+        ask = ["git", "ls-remote", where, f"refs/tags/{{tag}}"]
+        tags = subprocess.run(ask, capture_output=True, stdin=subprocess.DEVNULL)
+        why = "Is there a network?" if tags.returncode or tags.stdout else f"There is no tag {{tag}}: it is not released."
+        raise NotInstalled(f"The course could not be installed. {{why}} %pip install {{course}} in a cell says more.")
 
 import course_lib
 

@@ -92,7 +92,77 @@ def bmm_and_squeeze(weights, x):
     return torch.bmm(w, x.unsqueeze(0)).squeeze()
 
 
+def columns_by_list(ids, table):
+    return torch.stack([torch.stack([table[:, i] for i in row.tolist()]) for row in ids])
+
+
+def gathers_one_list(ids, table):
+    return table.index_select(0, ids.reshape(-1).long())
+
+
+def loop_over_the_first_row(ids, table):
+    return torch.stack([table[i] for i in ids[0]])
+
+
+def places_outside(ids, table):
+    return torch.stack([F.embedding(ids[:, t], table) for t in range(ids.shape[1])])
+
+
+def channels_first(ids, table):
+    return F.embedding(ids, table).permute(0, 2, 1)
+
+
+def from_one_to_v(ids, table):
+    return torch.stack([torch.stack([table[int(i) - 1] for i in row]) for row in ids])
+
+
+def shifted_table(ids, table):
+    return F.embedding(ids, table.roll(-1, dims=0))
+
+
+def number_times_vector(ids, table):
+    return torch.einsum("bt,d->btd", ids.to(table.dtype), table[0])
+
+
+def row_of_the_place(ids, table):
+    B, T = ids.shape
+    rows = [table[t % len(table)] for t in range(T)]
+    return torch.stack([torch.stack(rows)] * B)
+
+
+def bag(ids, table):
+    return torch.stack([sum(table[i] for i in row) for row in ids])
+
+
+def times_root_d(ids, table):
+    return F.embedding(ids, table) * torch.tensor(float(table.shape[-1])).sqrt().to(table)
+
+
+def unit_vectors(ids, table):
+    rows = F.embedding(ids, table)
+    return rows / rows.norm(dim=-1, keepdim=True)
+
+
+def ones_in_rows(ids, table):
+    return torch.eye(len(table), dtype=table.dtype)[ids]
+
+
 SPELLINGS = {
+    "embed_tokens": {
+        "takes-columns": columns_by_list,
+        "one-long-list": gathers_one_list,
+        "first-sentence-only": loop_over_the_first_row,
+        "axes-in-another-order": places_outside,
+        "feature-axis-in-front": channels_first,
+        "counts-from-one": from_one_to_v,
+        "next-row": shifted_table,
+        "number-as-a-quantity": number_times_vector,
+        "place-instead-of-token": row_of_the_place,
+        "bag-of-words": bag,
+        "scaled-by-width": times_root_d,
+        "length-one": unit_vectors,
+        "one-hot-rows": ones_in_rows,
+    },
     "weighted_sum": {
         "mean": running_total_over_the_count,
         "ignores-weights": adds_row_after_row,

@@ -9,11 +9,12 @@ from course_lib.staff.site.page import REFERENCE, Page
 
 MODULES = ("checks", "attention", "fused", "masks", "layers", "positions", "transformer", "targets", "decoding",
            "language_model", "vision", "message_passing", "llama", "black_box_tests", "training", "runs", "data",
-           "pretrained", "display", "classifier", "experiments")
+           "pretrained", "shipped", "display", "classifier", "experiments")
 PACKAGES = {"runs": ("checkpoints", "long_runs"), "experiments": ("stored", "scaling", "twins", "recipe"),
             "display": ("plots", "drawings", "drawings.one_query", "drawings.encoder", "drawings.clock_hands",
                         "drawings.transformer", "diagrams", "style"),
             "data": ("assets", "film_reviews", "pairs", "small_french", "vocabulary"),
+            "shipped": ("models", "word_vectors", "photographs", "things"),
             "pretrained": ("minilm", "smollm2", "vit")}
 
 

@@ -1,8 +1,9 @@
-"""The first page: what the course is, a card to try, what one will have built, and the way there."""
+"""The first page: what the course is, attention to hold, a card to try, what one will have built, and the way there."""
 
 from course_lib.checks import EXERCISES
 from course_lib.staff import site
 from course_lib.staff.site.facts import counted, facts_of
+from course_lib.staff.site.instruments import first_of
 from course_lib.staff.site.lesson_map import lesson_map
 from course_lib.staff.site.machine import machine
 from course_lib.staff.site.page import Page
@@ -12,6 +13,7 @@ from course_lib.staff.site.trying import trying
 
 SENTENCE = ("Write attention seven times, each version a line or two away from the last, and end with a whole "
             "Transformer that is your own code.")
+HELD = "query-among-keys", "solutions/04_scaling.ipynb"  # an instrument, and the notebook that shows it
 PAGE = """\
 ---
 hide-toc: true
@@ -25,6 +27,13 @@ hide-toc: true
 <a href="README.html">Set it up on your machine</a>
 <a href="https://github.com/{repository}">Source on GitHub</a></p>
 <ul class="numbers">{numbers}</ul>
+
+## Attention, to hold
+
+{instrument}
+
+The query is compared with each key, the scores become weights, and the weights mix the values. You write each of these
+steps in [lessons 00](lessons/00_big_picture.ipynb) to [05](lessons/05_query_key_value.ipynb).
 
 ## Try a card in ten seconds
 
@@ -56,8 +65,9 @@ def page(lessons):
         sentence=SENTENCE, words=", ".join(words), repository=site.REPOSITORY,
         first=facts[0]["page"], number=facts[0]["number"],
         numbers="".join(f"<li>{word}</li>" for word in words), mistakes=counted(mistakes(facts), "mistake"),
-        trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
-    made_of = *(path for lesson in lessons for path in lesson.made_of), "course_lib/experiments/results/13-rivals.tsv"
+        instrument=first_of(*HELD), trying=trying(), results=results(), machine=machine(facts), map=lesson_map(facts))
+    made_of = (*(path for lesson in lessons for path in lesson.made_of), HELD[1],
+               "course_lib/experiments/results/13-rivals.tsv")
     picture = preview([" · ".join(words[:2]), " · ".join(words[2:])])
     return Page("index.md", text, made_of, published=((NAME, picture),))
 

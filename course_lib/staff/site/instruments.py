@@ -4,6 +4,7 @@ import json
 import re
 
 from course_lib.staff.lesson_text import ROOT, lesson_stems
+from course_lib.staff.site import SiteError
 from course_lib.staff.site.page import REFERENCE, Page
 
 ABOUT = """\
@@ -12,6 +13,17 @@ ABOUT = """\
 Figures to hold: by mouse, by finger, or with Tab and the arrow keys. They need no Python here. In a lesson, those that
 show an exercise run your own function."""
 NAME = re.compile(r'data-instrument="([\w-]+)"')
+
+
+def first_of(name, path):
+    """An instrument as an executed notebook shows it first, for another page.
+
+    raises: SiteError where the notebook has no such instrument
+    """
+    for html in outputs(path):
+        if (found := NAME.search(html)) and found[1] == name:
+            return f"```{{raw}} html\n{html}\n```"
+    raise SiteError(f"{path}: it does not show the instrument {name}, which another page wants")
 
 
 def page():

@@ -7,7 +7,8 @@ NO_WORDS = re.compile(r'<th class="head([^"]*)">(?:<p></p>)?</th>')
 
 
 def mended(html):
-    """The body of a page: its switches within a landmark, its captions with a level, no empty heading of a table.
+    """The body of a page: its switches within a landmark, its captions with a level, folds with the name that is seen, no empty
+    heading of a table.
 
     raises: ValueError where the theme has changed and has no such switches
     """
@@ -15,5 +16,6 @@ def mended(html):
     if not found:
         raise ValueError("the theme's page.html has no two switches of its menus: mend site/mending.py")
     html = html.replace('role="heading">', 'role="heading" aria-level="2">')
+    html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")  # its words are its name
     html = html.replace('<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">')
     return NO_WORDS.sub(r'<td class="head\1"></td>', html)

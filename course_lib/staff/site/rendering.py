@@ -37,6 +37,7 @@ SETTINGS = {
     "html_static_path": [str(HERE / "static")],
     "html_css_files": ["course.css"],
     "html_js_files": ["course.js"],
+    "html_search_scorer": str(HERE / "search.js"),
     "html_favicon": str(HERE / "static/favicon.svg"),
     "html_math_renderer": "drawn",
     "highlight_language": "none",  # where a text names no language

@@ -7,12 +7,11 @@ from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.mistakes import plain_source
 from course_lib.checks.notebook.card import as_html, card_rows
 
-EXERCISE = "causal_mask"
-BEFORE, AFTER = ("upper-triangle", "one-ahead"), ("strict-lower",)  # mistakes, around the right answer
+EXERCISE = "weighted_sum"
+BEFORE, AFTER = ("mean", "misses-an-axis"), ("sums-features",)  # mistakes, around the right answer
 ASKED = """\
-<p>A sentence is written from left to right: while a model writes token i, it may look at token i and those before it,
-at none after it. <code>causal_mask(T)</code> says so in a table: entry [i, j] is True where query i may look at key j.
-Which line returns it?</p>"""
+<p>The last step of attention mixes: each row of <code>x</code>, of shape (N, D), is multiplied by its weight, one of N,
+and all rows are added up. Which line of <code>weighted_sum(weights, x)</code> does it?</p>"""
 
 
 def trying():

@@ -11,7 +11,15 @@ function letScroll() {
   }
 }
 
+// On a narrow page a wide picture fits; pressed, it is as large as on a wide one, and scrolls.
+function enlarge(event) {
+  if (!event.target.matches?.("div.cell_output img.wide")) return;
+  event.target.classList.toggle("large");
+  letScroll();
+}
+
 addEventListener("load", () => {
+  document.addEventListener("click", enlarge);
   new ResizeObserver(letScroll).observe(document.documentElement);
   document.addEventListener("toggle", letScroll, true); // a fold that opens
   document.addEventListener("change", letScroll);
