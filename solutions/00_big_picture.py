@@ -411,6 +411,14 @@ bags
 # %% tags=["given"]
 from course_lib.experiments.recurrent import recurrent_step
 
+# %%
+g = torch.Generator().manual_seed(0)
+W, U = torch.randn(2, 4, 4, generator=g) / 2  # random, nothing is trained
+state = torch.zeros(4)
+for x in torch.randn(3, 4, generator=g):  # three words, one after another
+    state = recurrent_step(x, state, W, U)
+[round(number, 2) for number in state.tolist()]
+
 # %% [markdown]
 # Two things follow. Word 5 waits for the state after word 4, so a long text takes long,
 # however many processors you have. And the first word reaches the last state only
@@ -448,10 +456,10 @@ predict(
 from course_lib.experiments.recurrent import left_of_the_first_word
 
 lengths, tried = [1, 8, 16, 32, 64], {
-    "plain": ("recurrent", 0.0), "LSTM, forget gate 0.5": ("LSTM", 0.0),
-    "LSTM, forget gate 0.98": ("LSTM", 4.0)}
-left = {name: [[left_of_the_first_word(network, T, forget, seed) for seed in range(3)]
-               for T in lengths] for name, (network, forget) in tried.items()}
+    "plain": (recurrent_step, None), "LSTM, forget gate 0.5": (lstm_step, 0.0),
+    "LSTM, forget gate 0.98": (lstm_step, 4.0)}
+left = {name: [[left_of_the_first_word(step, T, forget, seed) for seed in range(3)]
+               for T in lengths] for name, (step, forget) in tried.items()}
 plots.show(draw.left_of_the_first(lengths, left), "first-word")
 
 # %% [markdown]

@@ -698,9 +698,9 @@ figure, axes = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 for axis, model, name in zip(axes, (searcher, from_the_right), ("left to right", "right to left"), strict=True):
     draw_alignment(axis, model, "repaid")
     axis.set_title(f"encoder reads from {name}")
-plots.show(figure, "Two heat maps for repaid, written as diaper. Encoder from left to right: the large weights stand one "
-                   "column right of the mirrored letter. From right to left: the largest weight of each row stands on "
-                   "the diagonal from top right to bottom left, and its neighbours get some, too.")
+plots.show(figure, "Two heat maps for repaid, written as diaper. Encoder from left to right: the large weights stand "
+                   "one column right of the mirrored letter. From right to left: the largest weight of each row stands "
+                   "on the diagonal from top right to bottom left, and its neighbours get some, too.")
 
 # %%
 mirrored = looks_at(from_the_right) == 0

@@ -675,7 +675,8 @@ if have(MINILM, "the four averages of all 72 heads"):
 if have(MINILM, "four tables of heads by layers"):
     figure, axes = plt.subplots(2, 2, figsize=(13, 7), layout="constrained")
     for axis, table, name in zip(axes.flat, looks, NAMES, strict=True):
-        plots.heat_map(axis, table, [f"layer {i}" for i in range(1, 7)], range(1, 13), f"weight on {name}", kind="weight")
+        layers = [f"layer {i}" for i in range(1, 7)]
+        plots.heat_map(axis, table, layers, range(1, 13), f"weight on {name}", kind="weight")
         axis.set_xlabel("head")
     plots.show(figure, "Four tables of six layers and twelve heads. On the token before: one square of 1.00 in layer "
                        "1, head 3, all others below 0.4. On the token after: 0.64 in layer 2, head 9. On [CLS]: much "

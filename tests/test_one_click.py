@@ -118,8 +118,9 @@ def test_a_version_that_is_not_released_is_told_so(elsewhere):
     """“Is there a network?”, to somebody who has one, of a tag that is not there."""
     repository = elsewhere / "repository"
     subprocess.run(["git", "init", "-q", repository], check=True)
-    subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
-                    "-m", "nothing"], check=True)
+    by_somebody = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    empty = ["commit", "-q", "--allow-empty", "-m", "nothing"]
+    subprocess.run(["git", "-C", repository, *by_somebody, *empty], check=True)
     done = run_cells(elsewhere, f"git+{repository.as_uri()}@v9.9.9", code_cells("01_attention_before_networks"))
     assert "There is no tag v9.9.9: it is not released. %pip install" in done.stdout + done.stderr
 

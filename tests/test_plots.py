@@ -191,9 +191,11 @@ def test_pixels_turn_with_the_page_and_a_photo_stays(of, name):
 
 def test_every_colour_of_an_svg_has_its_own_on_a_dark_page():
     """White words on white paper: a colour in one of the two ways to write it that is not exchanged."""
-    svg = pictures.svg_of('<path fill="#0f7c94" style="stroke: #2f2c29"/><stop stop-color="#fff"/><text>black</text>', 9, 9)
+    body = '<path fill="#0f7c94" style="stroke: #2f2c29"/><stop stop-color="#fff"/><text>black</text>'
+    svg = pictures.svg_of(body, 9, 9)
     rules = dark.with_dark_rules(svg).split("@media(prefers-color-scheme:dark)")[1]
-    for place, what, colour in (('[fill="#0f7c94"]', "fill", "#0f7c94"), ('[style*="stroke: #2f2c29"]', "stroke", "#2f2c29"),
+    for place, what, colour in (('[fill="#0f7c94"]', "fill", "#0f7c94"),
+                                ('[style*="stroke: #2f2c29"]', "stroke", "#2f2c29"),
                                 ('[stop-color="#fff"]', "stop-color", "#ffffff"),
                                 (f'[fill="{style.PAPER}"]', "fill", style.PAPER)):
         assert f"{place}{{{what}:{dark.on_dark(colour)}!important}}" in rules

@@ -178,7 +178,8 @@ def test_the_product_of_slopes_is_the_gradient_through_all_steps():
 def named(stem, kinds=("code", "markdown")):
     """The text of a lesson's cells and of the drawings that it imports."""
     cells = [cell.source for cell in read_lesson(stem).cells if cell.kind in kinds]
-    drawings = {found for cell in cells for found in re.findall(r"from course_lib\.display\.drawings import (\w+)", cell)}
+    imports = re.compile(r"from course_lib\.display\.drawings import (\w+)")
+    drawings = {found for cell in cells for found in imports.findall(cell)}
     files = [ROOT / "course_lib" / "display" / "drawings" / f"{name}.py" for name in drawings]
     return "\n".join(cells + [file.read_text(encoding="utf-8") for file in files if file.exists()])
 

@@ -7,7 +7,6 @@ from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.laws import equivariant, invariant
 
-
 # --- embed_tokens -------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
@@ -146,12 +145,12 @@ def _corners(image):
 def _strip(image, frame, name):
     """A column of colours as an SVG rectangle that fades from each to the next."""
     (x0, y0), (x1, y1) = _corners(image)
-    colours = image.to_rgba(image.get_array()[:, 0])
-    stops = "".join(f'<stop offset="{n / (len(colours) - 1):.4g}" stop-color="{to_hex(colour)}"/>'
-                    for n, colour in enumerate(colours))
+    colours = image.to_rgba(image.get_array()[:, 0], bytes=True)
+    stops = "".join(f'<stop offset="{n / (len(colours) - 1):.4g}" stop-color="#{r:02x}{g:02x}{b:02x}"/>'
+                    for n, (r, g, b, _) in enumerate(colours.tolist()))
     return (f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>'
-            f'<rect fill="url(#{name})" x="{72 * (x0 - frame.x0):.2f}" y="{72 * (frame.y1 - y1):.2f}" width="{72 * (x1 - x0):.2f}" '
-            f'height="{72 * (y1 - y0):.2f}"/>')
+            f'<rect fill="url(#{name})" x="{72 * (x0 - frame.x0):.2f}" y="{72 * (frame.y1 - y1):.2f}" '
+            f'width="{72 * (x1 - x0):.2f}" height="{72 * (y1 - y0):.2f}"/>')
 
 
 def _squares(image, frame, clip):

@@ -33,26 +33,26 @@ def lstm_step(x, state, cell, W, U, bias):
     return torch.tanh(cell) * torch.sigmoid(read), cell
 
 
-def left_of_the_first_word(kind, T, forget=0.0, seed=0, D=32):
+def left_of_the_first_word(step, T, forget=None, seed=0, D=32):
     """How much the last of T states would change if the first word changed: the norm of all its slopes.
 
-    kind:   "recurrent" or "LSTM", with random weights, untrained
-    forget: the bias of the forget gate: at 0 it lets half of the cell through, at 4 nearly all
+    step:   recurrent_step or lstm_step; its weights are random, nothing is trained
+    forget: the bias of the forget gate: at 0 it lets half of the cell through, at 4 nearly all; None: there is no gate
     """
     draw = torch.Generator().manual_seed(seed)
     words = torch.randn(T, D, generator=draw)
-    n = 4 * D if kind == "LSTM" else D
+    n = D if forget is None else 4 * D
     W, U = torch.randn(2, D, n, generator=draw) / D**0.5
     bias = torch.zeros(n)
-    bias[:D] = forget
+    bias[:D] = forget or 0.0
 
     def last_state(first):
         state = cell = torch.zeros(D)
         for x in (first, *words[1:]):
-            if kind == "LSTM":
-                state, cell = lstm_step(x, state, cell, W, U, bias)
+            if forget is None:
+                state = step(x, state, W, U)
             else:
-                state = recurrent_step(x, state, W, U)
+                state, cell = step(x, state, cell, W, U, bias)
         return state
 
     return torch.autograd.functional.jacobian(last_state, words[0]).norm().item()

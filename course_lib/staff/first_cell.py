@@ -23,7 +23,8 @@ if find_spec("course_lib") is None:
         where, _, tag = course.removeprefix("git+").rpartition("@")
         ask = ["git", "ls-remote", where, f"refs/tags/{{tag}}"]
         tags = subprocess.run(ask, capture_output=True, stdin=subprocess.DEVNULL)
-        why = "Is there a network?" if tags.returncode or tags.stdout else f"There is no tag {{tag}}: it is not released."
+        missing = not tags.returncode and not tags.stdout
+        why = f"There is no tag {{tag}}: it is not released." if missing else "Is there a network?"
         raise NotInstalled(f"The course could not be installed. {{why}} %pip install {{course}} in a cell says more.")
 
 import course_lib

@@ -6,7 +6,7 @@ import torch
 from course_lib.display import plots, style
 from course_lib.display.drawings.transformer import draw_transformer
 
-PARTS = {"feed-forward": style.ACCENT, "projections": style.VALUE, "words with words": style.WEIGHT,
+PARTS = {"feed-forward": style.LINES[0], "projections": style.LINES[3], "words with words": style.LINES[2],
          "everything else": style.SOFT}
 
 

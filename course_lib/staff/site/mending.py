@@ -7,8 +7,8 @@ NO_WORDS = re.compile(r'<th class="head([^"]*)">(?:<p></p>)?</th>')
 
 
 def mended(html):
-    """The body of a page: its switches within a landmark, its captions with a level, folds with the name that is seen, no empty
-    heading of a table.
+    """The body of a page: switches within a landmark, captions with a level, folds with the name that is seen, and no
+    empty heading of a table.
 
     raises: ValueError where the theme has changed and has no such switches
     """
