@@ -51,7 +51,7 @@ def test_a_demonstration_is_no_attempt(looked_at, capsys):
 
 def test_the_map_says_what_comes_next_and_how_long_it_takes(looked_at, capsys):
     """A number of exercises, and no way on; or the exercises in another order than the lesson's."""
-    assert re.search(r"Next: weighted_sum, in lesson 00; about 2\d hours left\.", shown(capsys))
+    assert re.search(r"Next: embed_tokens, in lesson 00; about 2\d hours left\.", shown(capsys))
     names = [name for lesson in course_map.lessons(EXERCISES) for name in lesson.exercises]
     assert names.index("shift_right") < names.index("DecoderLayer") < names.index("greedy_decode")
     (looked_at / "my_answers").mkdir()
@@ -100,7 +100,7 @@ def test_without_the_lessons_there_is_a_map_without_links(looked_at, monkeypatch
     (looked_at / "03_x.ipynb").write_text('{"cells": [{"source": "# 03"}]}')
     monkeypatch.setattr(lessons_at_hand, "FOLDERS", (looked_at,))
     html, text = course_map.map_of(EXERCISES)
-    assert "<a" not in html and "Lesson 02" in html and "Next: weighted_sum, in lesson 00." in text
+    assert "<a" not in html and "Lesson 02" in html and "Next: embed_tokens, in lesson 00." in text
 
 
 def test_what_was_right_once_stays_solved(looked_at, capsys):
