@@ -103,8 +103,6 @@ def test_the_place_of_an_answer_says_nothing_and_is_always_the_same():
     texts = [f"Question {n}?" for n in range(300)]
     places = [list(question(text, CHOICES).answers).index("it grows") for text in texts]
     assert all(60 < places.count(place) < 140 for place in range(3))
-    assert places == [list(question(text, dict(reversed(CHOICES.items()))).answers).index("it grows")
-                      for text in texts] or sorted(places) != places
     assert list(question("Q?", CHOICES).answers) == list(question("Q?", CHOICES).answers)
 
 

@@ -71,7 +71,7 @@ class Question:
 
 
 def question(text, answers, concept=None, within=None, later=False):
-    """A Question made of what an author wrote; its choices stand in an order that its words alone decide.
+    """A Question made of what an author wrote; its words shuffle its choices, the same way each time.
 
     answers: {answer: a sentence for whoever gives it}; the right one has True, or (True, a sentence)
     raises:  QuestionError that says what is missing
