@@ -42,8 +42,8 @@ def show_buttons(of, answered):
             said.value = f'<span role="alert">{escape(str(error))}</span>'
             return
         done.append(guess)
-        said.value = (f'<span role="status" style="color:{COLOURS[right]}">{mark(right)} <em>{escape(str(answer))}'
-                      f"</em>: </span><span>{escape(says)}</span>")
+        said.value = (f'<span role="status"><span style="color:{COLOURS[right]}">{mark(right)} '
+                      f"<em>{escape(str(answer))}</em>: </span>{escape(says)}</span>")
         marked(mark(right))
         html, text = as_reply(of, answer, right, says)
         below.update({"text/html": style + html, "text/plain": text}, raw=True)

@@ -14,7 +14,8 @@ PARTS = {"pass": ("pass",), "fail": ("fail",), "error": ("error", "timeout", "cr
 IN_A_BAR = {"pass": "right", "fail": "wrong", "error": "stopped", "missing": "missing", "unreadable": "unreadable"}
 ABOUT = {"started": "graded", "isolation": "isolation", "seed": "seed", "version": "version"}
 FIRST, MOST_NAMES, MOST_LINES = 5, 25, 200  # of a list on the page; everything stands in results.csv
-CELLS = {verdict: Html(f'<td class="{verdict}">{mark}<i>{words}</i></td>') for verdict, (mark, words) in MARKS.items()}
+CELLS = {verdict: Html(f'<td class="{verdict}">{mark}<i>{IN_A_BAR[verdict] if verdict == "fail" else words}</i></td>')
+         for verdict, (mark, words) in MARKS.items()}
 
 
 class Cohort:
