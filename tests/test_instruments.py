@@ -12,6 +12,7 @@ import torch
 from course_lib.display import instruments
 from course_lib.display.dark import on_dark
 from course_lib.display.descriptions import description
+from course_lib.display.drawings import landscape
 from course_lib.display.instruments import INSTRUMENTS
 from course_lib.display.instruments.pen import COLOURS
 from course_lib.positions import sinusoidal_positions
@@ -31,6 +32,8 @@ DATA = {
     "softmax-and-scale": {"scores": TEN},
     "query-among-keys": {"names": THINGS, "keys": KEYS, "query": QUERY, "axes": ("warm", "liquid")},
     "clock-hands": {"table": TABLE},
+    "lamp": {"rows": landscape.ROWS, "paint": landscape.PAINT, "regions": landscape.REGIONS,
+             "questions": ["How is the weather?", "Where is the cat?"]},
 }
 MOST = 60_000  # bytes
 
@@ -96,7 +99,11 @@ def test_the_colours_are_those_of_all_pictures():
     ("softmax-and-scale", {"scores": range(17)}, "room for 2 to 16"),
     ("query-among-keys", {**DATA["query-among-keys"], "keys": torch.zeros(4, 3)}, "(4, 2)"),
     ("query-among-keys", {**DATA["query-among-keys"], "axes": ["warm"]}, "a plane has 2"),
-    ("clock-hands", {"table": torch.zeros(64, 15)}, "an even number of columns")])
+    ("clock-hands", {"table": torch.zeros(64, 15)}, "an even number of columns"),
+    ("lamp", {**DATA["lamp"], "rows": ["aa", "a"]}, "rows of equal length"),
+    ("lamp", {**DATA["lamp"], "questions": []}, "0 questions"),
+    ("lamp", {**DATA["lamp"], "paint": {"m": "green"}}, "no colour of six hexadecimal digits"),
+    ("lamp", {**DATA["lamp"], "regions": {"sky": ".o*", "rest": "m~^#WDcke"}}, "'f' of the picture has to belong")])
 def test_what_cannot_be_shown_is_said_in_one_sentence(name, data, says):
     """A traceback through six files, or a picture of nothing."""
     with pytest.raises(ValueError) as error:
@@ -444,3 +451,43 @@ def test_instruments_live_on_the_site(page, tmp_path):
     drag(page, query, -60, 80)
     assert said(page.locator(".course-instrument").nth(1)) != before
     page.screenshot(path=tmp_path / "site.png", full_page=True)
+
+
+@pytest.mark.browser
+def test_the_lamp_counts_the_time_over_each_region_while_it_is_held(page):
+    """Time that is counted for another region or question, or that goes on when the lamp is left or its holder gone."""
+    page.clock.install(time=0)
+    fill(page, html("lamp"))
+    page.clock.pause_at(1000)
+    root = page.locator(".course-instrument")
+    lamp, table = root.get_by_role("slider", name="lamp"), root.locator("svg").nth(1)
+
+    def shares(question):
+        told = table.get_attribute("aria-label").split(question)[1].split(";")[0]
+        return {name: float(share) for name, share in re.findall(r"(\w+) ([\d.]+)", told)}
+
+    root.get_by_role("button", name="Where is the cat?").click()
+    assert lamp.get_attribute("aria-valuetext") == "over the river" and not shares("Where is the cat?")
+    lamp.focus()
+    page.clock.run_for(1000)
+    for key in ("Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    assert lamp.get_attribute("aria-valuetext") == "over the cat"
+    page.clock.run_for(3000)
+    found = shares("Where is the cat?")
+    assert found["river"] == pytest.approx(0.25, abs=0.02) and found["cat"] == pytest.approx(0.75, abs=0.02)
+    assert "longest over the cat" in said(root) and not shares("How is the weather?")
+    page.clock.run_for(60_000)  # whoever holds it has gone for a coffee
+    assert shares("Where is the cat?")["cat"] == pytest.approx(0.80, abs=0.02)
+    lamp.blur()
+    before = shares("Where is the cat?")
+    page.clock.run_for(3000)
+    assert shares("Where is the cat?") == before
+
+    box = root.locator(".night svg").bounding_box()
+    root.get_by_role("button", name="How is the weather?").click()
+    page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 10)  # the lamp comes to where it is wanted
+    page.clock.run_for(2000)
+    assert shares("How is the weather?")["sky"] == 1 and shares("Where is the cat?") == before
+    root.get_by_role("button", name="start again").click()
+    assert not shares("How is the weather?") and not shares("Where is the cat?")

@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from course_lib.display.dark import RULES, on_dark, where_dark
@@ -17,6 +18,22 @@ def words(value, digits=2):
     """A number as people write it: with a real minus, and never minus zero."""
     said = f"{value:.{digits}f}"
     return (said.removeprefix("-") if float(said) == 0 else said).replace("-", "−")
+
+
+def squares(rows, letter, left=0, top=0, cell=1):
+    """The squares of a picture that bear a letter, as the `d` of an SVG path; neighbours in a row are one piece.
+
+    rows: the picture, one letter for each square
+    """
+    d = ""
+    for y, row in enumerate(rows):
+        x = 0
+        for here, run in groupby(row):
+            wide = len(list(run))
+            if here == letter:
+                d += f"M{left + x * cell} {top + y * cell}h{wide * cell}v{cell}h-{wide * cell}z"
+            x += wide
+    return d
 
 
 class Sheet:
