@@ -12,8 +12,6 @@
 #   in each case.
 
 # %%
-import math
-
 import torch
 
 from course_lib import check, claim, intervene, predict, shipped
@@ -55,7 +53,7 @@ print(len(notice.split()), "words")
 # *skimmed* it: your eyes jumped until they met a dog. Nine words of the notice were
 # enough.
 #
-# The second experiment is a picture in the dark. You have a lamp, and four questions.
+# The second experiment is a picture at night. You have a lamp, and four questions.
 # Take them one after another, and move the lamp only until you know. Below the picture
 # your time is shared out among five regions.
 
@@ -82,8 +80,8 @@ predict(
     "Four tasks, so guessing blindly is right 25 times of 100. From the path of the "
     "eyes the best of these programs were right …",
     {
-        "more than 80 times": "With a lamp and a dark picture it would be easy. An eye "
-        "in the light jumps to faces and edges as well, whatever it is asked.",
+        "more than 80 times": "With a lamp at night it would be easy. An eye "
+        "by day jumps to faces and edges as well, whatever it is asked.",
         "more than 25 times, but fewer than 50": (
             True,
             "The question leaves its trace, and a small one. One of the two studies "
@@ -397,10 +395,10 @@ def tf_idf(captions, i=0):
     """The words of caption i, each once, and their weights: (N,)."""
     texts = [caption.split() for caption in captions]
     words = list(dict.fromkeys(texts[i]))
-    scores = [texts[i].count(word)
-              * math.log(len(texts) / sum(word in text for text in texts))
-              for word in words]  # never negative
-    return words, torch.tensor(scores) / sum(scores)
+    often = torch.tensor([texts[i].count(word) for word in words])
+    rare = torch.tensor([len(texts) / sum(word in t for t in texts) for word in words])
+    scores = often * rare.log()  # (N,), never negative
+    return words, scores / scores.sum()
 
 
 # %% tags=["predict"]
@@ -439,6 +437,7 @@ def by_name(names, numbers):
             for name, number in zip(names, numbers.tolist(), strict=True)}
 
 
+# %%
 def vectors_of(words):
     """The rows of the regions that are named, and zeros for other words: (N, D)."""
     return torch.stack([x[names.index(word)] if word in names else torch.zeros(4)

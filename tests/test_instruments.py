@@ -33,7 +33,7 @@ DATA = {
     "query-among-keys": {"names": THINGS, "keys": KEYS, "query": QUERY, "axes": ("warm", "liquid")},
     "clock-hands": {"table": TABLE},
     "lamp": {"rows": landscape.ROWS, "paint": landscape.PAINT, "regions": landscape.REGIONS,
-             "questions": ["How is the weather?", "Where is the cat?"]},
+             "questions": ["How is the weather?", "Is there water?", "Where is the cat?", "Is anyone at home?"]},
 }
 MOST = 60_000  # bytes
 
@@ -392,18 +392,18 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         _wait_until_idle(page)
         _run_all_cells(page)
-        _all_three_live(page)
+        _all_live(page)
         page.screenshot(path=tmp_path / "lab.png")
         page.keyboard.press("Control+s")
         page.wait_for_timeout(1500)
         page.reload()
-        _all_three_live(page)
+        _all_live(page)
 
         page.goto(address("foreign.ipynb"))
         notebook = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)", has=page.locator("text=a stranger's"))
         pictures = notebook.locator("img[src^='data:image/svg']")
-        pictures.nth(2).wait_for(timeout=60_000)
-        assert pictures.count() == 3 and not notebook.locator(".living").count(), "not trusted: three pictures"
+        pictures.nth(len(DATA) - 1).wait_for(timeout=60_000)
+        assert pictures.count() == len(DATA) and not notebook.locator(".living").count(), "not trusted: pictures"
         page.screenshot(path=tmp_path / "foreign.png")
 
 
@@ -413,10 +413,11 @@ def write_notebook(path, cells):
     path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=list(cells), metadata=kernel)), encoding="utf-8")
 
 
-def _all_three_live(page):
-    page.locator(".living").nth(2).wait_for(timeout=60_000)
-    assert page.locator(".living").count() == 3 and not page.locator(".course-instrument img").count()
-    for root, slider, key in [(0, "score 3", "ArrowDown"), (1, "query", "ArrowUp"), (2, "position", "ArrowRight")]:
+def _all_live(page):
+    page.locator(".living").nth(len(DATA) - 1).wait_for(timeout=60_000)
+    assert page.locator(".living").count() == len(DATA) and not page.locator(".course-instrument img").count()
+    for root, slider, key in [(0, "score 3", "ArrowDown"), (1, "query", "ArrowUp"), (2, "position", "ArrowRight"),
+                              (3, "lamp", "ArrowRight")]:
         instrument = page.locator(".course-instrument").nth(root)
         moved = instrument.get_by_role("slider", name=slider, exact=True)
         moved.focus()
@@ -445,7 +446,7 @@ def test_instruments_live_on_the_site(page, tmp_path):
     building.build([Page("index.md", "# First\n", ()), lesson], tmp_path / "site")
     page.emulate_media(color_scheme="dark")
     page.goto((tmp_path / "site/lessons/instruments.html").as_uri())
-    assert page.locator(".living").count() == 3
+    assert page.locator(".living").count() == len(DATA)
     query = page.get_by_role("slider", name="query", exact=True)
     before = said(page.locator(".course-instrument").nth(1))
     drag(page, query, -60, 80)

@@ -1,7 +1,6 @@
 // A picture in the dark, a question, and a lamp that is held: how long was it over each region?
 const REACH = 2.6, STILL = 4000, TICK = 100;  // squares that are lit; milliseconds: longer at one place counts no more
 const NAMES = 190, LINE = 34, SLIM = 640;  // pixels; a sheet that is narrower has the questions above their rows
-let lamps = 0;
 
 class Looks {
   constructor({ rows, regions, questions }) {
@@ -47,17 +46,17 @@ class Looks {
 }
 
 function picture(looks, colours, changed) {
-  const id = `lamp-${Date.now()}-${lamps++}`, squares = Object.keys(colours).map(letter => {
+  const squares = Object.keys(colours).map(letter => {
     const d = looks.rows.flatMap((row, y) => [...row].map((here, x) => here === letter ? `M${x} ${y}h1v1h-1z` : ""));
     return svg("path", { d: d.join(""), style: `fill: #${colours[letter]}`, "shape-rendering": "crispEdges" });
   });
   const night = svg("rect", { width: looks.wide, height: looks.high, style: "fill: #15171c" });
   const faint = svg("g", { opacity: 0.13 }, ...squares.map(square => square.cloneNode()));
-  const hole = svg("circle", { r: REACH }), lit = svg("g", { "clip-path": `url(#${id})` }, ...squares);
+  const lit = svg("g", {}, ...squares);
   const ring = circle("none", { class: "ring" }), edge = circle("none", { "pointer-events": "all" });
   set(edge, { stroke: paint("query"), "stroke-width": 3 });
   const mark = svg("g", {}, edge, ring);
-  const view = svg("g", {}, svg("clipPath", { id }, hole), night, faint, lit);
+  const view = svg("g", {}, night, faint, lit);
   const made = sheet({ role: "group", "aria-label": "The picture, dark but for the lamp" }, draw);
   made.drawing.append(view, mark);
   let cell = 1;
@@ -90,7 +89,7 @@ function picture(looks, colours, changed) {
   function draw(wide) {
     cell = wide / looks.wide;
     set(view, { transform: `scale(${cell})` });
-    set(hole, { cx: looks.x, cy: looks.y });
+    set(lit, { style: `clip-path: circle(${REACH}px at ${looks.x}px ${looks.y}px)` });
     for (const [round, more] of [[edge, 0], [ring, 5]])
       set(round, { cx: looks.x * cell, cy: looks.y * cell, r: REACH * cell + more });
     set(mark, { "aria-valuenow": Math.round(looks.x), "aria-valuemin": 0, "aria-valuemax": looks.wide,
