@@ -369,7 +369,9 @@ def test_without_scripts_there_is_a_picture_and_without_motion_nothing_glides(br
     assert page.locator(".course-instrument img").count() == len(DATA) and not page.locator(".living").count()
     for motion, seconds in (("reduce", "0s"), ("no-preference", "0.25s")):
         page = browser.new_context(reduced_motion=motion).new_page()
+        page.clock.install(time=0)
         fill(page, html("softmax-and-scale"))
+        page.clock.pause_at(1000)  # gliding ends by a timer, and a busy machine looks too late
         page.get_by_label("divide the scores by √d").check()
         assert page.evaluate("getComputedStyle(document.querySelector('.glide rect')).transitionDuration") == seconds
 
@@ -426,7 +428,8 @@ def _all_live(page):
         before = moved.get_attribute("aria-valuetext"), said(instrument)
         for _ in range(3):
             page.keyboard.press(key)
-        assert moved.get_attribute("aria-valuetext") != before[0] and said(instrument) != before[1]
+        assert moved.get_attribute("aria-valuetext") != before[0]
+        assert said(instrument) != before[1] or slider == "lamp", "a lamp says where it was longest"
         assert moved.evaluate("e => e === document.activeElement"), "JupyterLab took the focus"
         assert active.evaluate("e => e.classList.contains('jp-mod-active')"), "JupyterLab took the keys"
     colours = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
