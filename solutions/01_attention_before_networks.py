@@ -50,7 +50,7 @@ print(len(notice.split()), "words")
 # </details>
 #
 # If you could not say, nothing is wrong with you. You did not read the text, you
-# *skimmed* it: your eyes jumped until they met a dog. Nine words of the notice were
+# *skimmed* it: your eyes jumped until they met a dog. Eight words of the notice were
 # enough.
 #
 # The second experiment is a picture at night. You have a lamp, and four questions.
@@ -195,7 +195,7 @@ for how, before, after in (("maximum", largest, changed.max(dim=0).values),
 # of the table as you can, at least ten, to anything from 0 to 3.
 
 # %% tags=["yours"]
-mine = torch.where(hard_weights > 0, x, 1.5)  # yours: another table, a (5, 4) tensor
+mine = torch.where(hard_weights > 0, x, 1.5)  # yours: a (5, 4) tensor, 0 to 3
 intervene(
     "ten numbers or more have changed, and all four maxima are the same",
     mine,
@@ -579,7 +579,7 @@ plots.show(one_query(names, query, x, scores, weights, None, answer,
 # (0, 1, 2, 0): wet 1, alive 2.
 
 # %% tags=["yours"]
-query_for_meadow = [-2.0, 3, 2, 0]  # yours: light, wet, alive, built
+query_for_meadow = [-2.0, 3, 2, 0]  # yours: four numbers, a query
 intervene(
     "the meadow gets the most weight",
     query_for_meadow,
@@ -725,7 +725,7 @@ predict(
 # them. (To swap the two is one way. Find another.)
 
 # %% tags=["yours"]
-rows = [[0.5, 0, 1.5, 1.5], [0.5, 0, 1.5, 1.5]]  # yours: new rows for house and cat
+rows = [[0.5, 0, 1.5, 1.5], [0.5, 0, 1.5, 1.5]]  # yours: two rows of four
 intervene(
     "other rows, the same output",
     rows,

@@ -100,7 +100,7 @@ def mixed(word):
 # least twice as much radio as rail.
 
 # %% tags=["yours"]
-song = [0.0, 2, 0, 0]  # yours: a vector for “The … left the station on time”
+song = [0.0, 2, 0, 0]  # yours: four numbers up to 5, a vector
 intervene(
     "the new “station” has at least twice as much radio as rail",
     song,
@@ -460,12 +460,13 @@ print("station, then:", [round(v, 2) for v in y[4].tolist()])
 #
 # ### Yours: write the test
 #
-# Write the property as a test of any function f. It has to pass your `attend`, and to
-# catch two others: one in which near words count more, and one in which a word sees only
-# those before it. The order to try is `swapped`.
+# Write the property as a test of any function f: `lambda f: …`, True or False. It has to
+# pass your `attend`, and to catch two others: one in which near words count more, and one
+# in which a word sees only those before it. The order to try is `swapped`, and
+# `torch.dist` says how far two tables are apart.
 
 # %% tags=["yours"]
-test = lambda f: torch.allclose(f(x[swapped]), f(x)[swapped], atol=1e-5)  # yours
+test = lambda f: torch.dist(f(x[swapped]), f(x)[swapped]) < 1e-5  # yours: of any f
 distance = (torch.arange(7)[:, None] - torch.arange(7)).abs()  # (T, T)
 later = torch.ones(7, 7).triu(1).bool()
 candidates = {
@@ -478,7 +479,7 @@ intervene(
     run=lambda test: {name: bool(test(f)) for name, f in candidates.items()},
     holds=lambda passes: list(passes.values()) == [True, False, False],
     among=callable,
-    otherwise="Which rows of f(x) should f(x[swapped]) give? allclose compares.",
+    otherwise="Which rows of f(x) should f(x[swapped]) give? torch.dist compares.",
 )
 
 # %% tags=["claim"]

@@ -32,7 +32,14 @@ def test_what_is_wrong_with_a_choice_can_depend_on_it(capsys):
 
     assert "Larger." in said(capsys, 2, otherwise=otherwise)
     assert "Smaller." in said(capsys, 5, otherwise=otherwise)
-    assert "cannot be chosen." in said(capsys, 5, among=lambda x: x < 5)
+    assert "5 cannot be chosen: the comment on its line says what can." in said(capsys, 5, among=lambda x: x < 5)
+
+
+@pytest.mark.parametrize("choice", [None, "ab", [[1.0] * 40] * 40])
+def test_a_choice_of_another_kind_is_told_so_on_one_line(capsys, choice):
+    """“'<' not supported between instances of 'int' and 'NoneType'”; a table of 1,600 numbers as a reply."""
+    out = said(capsys, choice, among=lambda x: 0 < x < 5)
+    assert "cannot be chosen: the comment" in out and len(out.splitlines()[1]) < 140
 
 
 TEXT = """# %% [markdown]

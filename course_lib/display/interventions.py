@@ -22,22 +22,35 @@ def intervene(goal, choice, run, holds, *, among=None, shows="{result}", otherwi
     """
     if choice is ...:
         return _say("·", goal, "Not chosen yet: write your choice in the place of the three dots.")
+    if not _can_be(choice, among):
+        return _say("✗", goal, f"{_short(choice)} cannot be chosen{_of(among)}.")
     try:
-        if among is not None and not (among(choice) if callable(among) else choice in among):
-            return _say("✗", goal, f"{choice!r} cannot be chosen{_of(among)}.")
         result = run(choice)
         right = bool(holds(result))
         said = shows.format(choice=choice, result=result)
         more = "" if right else otherwise(choice, result) if callable(otherwise) else otherwise
     except Exception as error:  # whatever a choice may do
         says = str(error).split("\n")[0]
-        return _say("✗", goal, f"With {choice!r} it cannot be run ({type(error).__name__}: {says}).")
+        return _say("✗", goal, f"With {_short(choice)} it cannot be run ({type(error).__name__}: {says}).")
     _say("✓" if right else "✗", goal, " ".join(filter(None, (said + "." * (not said.endswith(".")), more))))
+
+
+def _can_be(choice, among):
+    try:
+        return among is None or bool(among(choice) if callable(among) else choice in among)
+    except Exception:  # a choice of another kind
+        return False
+
+
+def _short(choice):
+    """On one line, and at most a line long."""
+    words = " ".join(repr(choice).split())
+    return words if len(words) <= 60 else words[:57] + "…"
 
 
 def _of(among):
     if callable(among):
-        return ""
+        return ": the comment on its line says what can"
     few = list(among)
     return ": it has to be one of " + ", ".join(map(str, few[:12])) + " …" * (len(few) > 12)
 
