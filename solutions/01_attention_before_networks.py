@@ -64,8 +64,14 @@ instruments.show("lamp", "instrument-lamp", rows=draw.ROWS, paint=draw.PAINT,
                  regions=draw.REGIONS, questions=questions)
 
 # %% [markdown]
-# Four questions about one picture, and four rows that differ. How many windows has the
-# house? If that is hard to say, you again took in what was asked, and little else.
+# Four questions about one picture, and four rows that differ. How many windows does
+# the house have?
+#
+# <details><summary>The answer</summary>
+#
+# Three. If that was hard to say, you again took in what was asked, and little else.
+#
+# </details>
 #
 # This is **selective attention**. It was studied long before any network had it.
 #
@@ -192,7 +198,8 @@ for how, before, after in (("maximum", largest, changed.max(dim=0).values),
 #
 # This is attention of the kind **all or nothing**. Whoever comes second leaves no trace.
 # How different can a picture be, and still have the same maximum? Change as many numbers
-# of the table as you can, at least ten, to anything from 0 to 3.
+# of the table as you can, at least ten, to anything from 0 to 3. Write the whole table, as
+# `torch.tensor([[…], …])` with a row for each region.
 
 # %% tags=["yours"]
 mine = torch.where(hard_weights > 0, x, 1.5)  # yours: a (5, 4) tensor, 0 to 3
@@ -378,8 +385,8 @@ claim("where one input has the maximum of every channel, weights of 0 and 1 do i
 # that occur **often in this text**
 # ([Luhn 1957](https://doi.org/10.1147/rd.14.0309)) and **in few other texts**
 # ([Spärck Jones 1972](https://doi.org/10.1108/eb026526)). The product of the two is
-# called **TF-IDF**: *term frequency* times **inverse document frequency**, which is the
-# logarithm in
+# called **TF-IDF**: *term frequency* times **inverse document frequency**, the logarithm
+# in this formula.
 #
 # $$\text{score} = \text{how often it is in the text} \cdot
 #   \log \frac{\text{number of texts}}{\text{number of texts with the word}}$$
@@ -455,11 +462,11 @@ for how, out in (("TF-IDF", by_tf_idf), ("mean", by_mean)):
 #
 # ### Yours: a collection in which the cat counts
 #
-# The first caption stays. Change the others, or add some, so that "cat" gets more weight
-# in it than any other word.
+# The first caption stays. Write others, as a list `["…", "…"]`, with which "cat" gets more
+# weight in the first one than any other word.
 
 # %% tags=["yours"]
-others = ["the dog looks at the river", "the dog looks at the sea"]  # yours: captions
+others = ["the dog looks at the river", "the dog looks at the sea"]  # yours: a list
 intervene(
     "in “the cat looks at the river” the most weight goes to “cat”",
     others,
