@@ -244,7 +244,8 @@ claim("it does not notice the second cat and the dry meadow, and the mean does",
 # </details>
 #
 # β is called the **inverse temperature**: the colder, the sharper the weights.
-#
+
+# %% [markdown]
 # ### Exercise 1: `soft_max_pool`
 #
 # ★☆☆ · 10 minutes · about 2 lines · *extra: it belongs to this lesson, and no later one

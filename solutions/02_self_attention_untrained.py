@@ -603,8 +603,9 @@ print("station keeps", round(own[4].item(), 2), "of itself")
 
 # %% [markdown]
 # "station" has lost almost two thirds of its *radio*. Context *is* added, and at the same
-# time the word itself is turned down, to its own weight: $y_q = w_{qq} v_q +
-# \sum_{k \ne q} w_{qk} v_k$.
+# time the word itself is turned down, to its own weight:
+#
+# $$y_q = w_{qq} v_q + \sum_{k \ne q} w_{qk} v_k$$
 
 # %% [markdown] name="again-and-again"
 # ## Again, and again

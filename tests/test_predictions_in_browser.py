@@ -72,6 +72,7 @@ def test_a_click_is_answered_and_kept_after_a_reload_a_restart_and_the_next_day(
     button(page, wrong(CHOICE)).focus()
     page.keyboard.press("Enter")
     seen(page, question(CHOICE).answers[wrong(CHOICE)].replace("*", "")[:40]).wait_for(timeout=10_000)
+    page.wait_for_function("document.activeElement.textContent.startsWith('✗')", timeout=10_000)  # its mark comes last
     focused = page.evaluate("document.activeElement.textContent")
     assert focused == f"✗ {wrong(CHOICE)}", "the focus has left the button that was pressed"
     page.keyboard.press("Enter")

@@ -67,7 +67,7 @@ def test_what_comes_next_is_in_a_lesson_that_was_handed_out(looked_at, monkeypat
     copy = looked_at / "02_self_attention_untrained.ipynb"
     copy.write_bytes((hinting.LESSONS / copy.name).read_bytes())
     monkeypatch.setattr(lessons_at_hand, "FOLDERS", (looked_at,))
-    assert "Next: reweight, in lesson 02; about 45 minutes left." in course_map.map_of(EXERCISES)[1]
+    assert "Next: reweight, in lesson 02; about 60 minutes left." in course_map.map_of(EXERCISES)[1]
 
 
 def test_the_map_in_a_notebook_links_to_every_lesson_and_exercise_and_needs_no_colour_and_no_script(looked_at):

@@ -75,10 +75,11 @@ def handout_files(chosen, decided):
 def package_files(chosen, decided):
     """course_lib as the class gets it: no staff, nothing of lessons to come, no answers that are not kept.
 
-    Mistakes are edits of answers: they come complete and coded.
+    Mistakes are edits of answers: they come complete and coded. Of the trained things those come that a lesson opens.
     """
     last, files = max(lesson.number for lesson in chosen), {}
     come, spared = modules(chosen, decided), spare(chosen, decided)
+    texts = "\n".join(cell.source for lesson in chosen for cell in lesson.cells)
     open_checks = tuple(f"lesson_{fate.lesson}" for fate in decided if fate.what != KEPT)
     for number in {e.lesson for e in EXERCISES.values() if e.lesson <= last}:
         mistakes = in_code([e for e in EXERCISES.values() if e.lesson == number])
@@ -87,7 +88,8 @@ def package_files(chosen, decided):
         inside = path.relative_to(ROOT).as_posix()
         module = inside.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
         unwanted = "/staff/" in inside or "/checks/mistakes/" in inside
-        if path.suffix not in CARRIED or unwanted or path.suffix == ".py" and module not in come:
+        used = path.suffix in CARRIED or f"shipped.{path.stem.replace('-', '_')}(" in texts and path.suffix == ".npz"
+        if not used or unwanted or path.suffix == ".py" and module not in come:
             continue
         files[inside] = path.read_bytes()
         if any(fate.module == module for fate in decided):
