@@ -32,13 +32,6 @@ PAINT = {".": "a9d3f0", "o": "ffffff", "*": "f8d255", "m": "93c47d", "~": "3d7eb
 PLACES = {"sky": (13, 1.5), "meadow": (7, 15), "river": (17, 14.5), "house": (6.5, 8.5), "cat": (26.5, 13)}  # of names
 
 
-def landscape():
-    """The picture alone: the text of an SVG."""
-    sheet = Sheet(32 * 20 + 24, 17 * 20 + 24)
-    _squares(sheet, 12, 12, 20, _paint)
-    return sheet.svg()
-
-
 def laid_over(weights, title):
     """(N,) weights of the regions, over the squares of each, beside the picture: the text of an SVG."""
     cell, by_region = 15, dict(zip(REGIONS, weights.tolist(), strict=True))
