@@ -2,7 +2,7 @@
 # # 00 · The big picture: the whole Transformer first
 #
 # *65 minutes: reading 27, predicting 9, writing 29 · needs Python and
-# [a little PyTorch](../docs/primer.md) · two exercises*
+# [a little PyTorch](primer.ipynb) · two exercises*
 #
 # **At the end you can**
 #

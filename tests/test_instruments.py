@@ -28,12 +28,15 @@ THINGS = ["tea", "soup", "ice cream", "stone"]
 KEYS = torch.tensor([[1.0, 1.0], [1.0, 0.5], [-1.0, 0.9], [0.1, -1.2]])
 QUERY = torch.tensor([0.7, 1.15])
 TABLE = sinusoidal_positions(64, 16)
+ALIGNED = torch.tensor([[0.0, 0, 0.1, 0.9], [0, 0, 0.2, 0.8], [0, 0.3, 0.7, 0], [0.25, 0.75, 0, 0]])
 DATA = {
     "softmax-and-scale": {"scores": TEN},
     "query-among-keys": {"names": THINGS, "keys": KEYS, "query": QUERY, "axes": ("warm", "liquid")},
     "clock-hands": {"table": TABLE},
     "lamp": {"rows": landscape.ROWS, "paint": landscape.PAINT, "regions": landscape.REGIONS,
              "questions": ["How is the weather?", "Is there water?", "Where is the cat?", "Is anyone at home?"]},
+    "alignment": {"pairs": [("star", "rats", ALIGNED), (["the", "agreement"], ["l'", "accord"], torch.eye(2))],
+                  "heard": "left"},
 }
 MOST = 60_000  # bytes
 
@@ -100,6 +103,9 @@ def test_the_colours_are_those_of_all_pictures():
     ("query-among-keys", {**DATA["query-among-keys"], "keys": torch.zeros(4, 3)}, "(4, 2)"),
     ("query-among-keys", {**DATA["query-among-keys"], "axes": ["warm"]}, "a plane has 2"),
     ("clock-hands", {"table": torch.zeros(64, 15)}, "an even number of columns"),
+    ("alignment", {"pairs": []}, "0 pairs"), ("alignment", {**DATA["alignment"], "heard": "both"}, "can be"),
+    ("alignment", {"pairs": [("star", "rat", ALIGNED)]}, "(3, 4)"),
+    ("alignment", {"pairs": [("s" * 17, "r", torch.ones(1, 17))]}, "17 were read"),
     ("lamp", {**DATA["lamp"], "rows": ["aa", "a"]}, "rows of equal length"),
     ("lamp", {**DATA["lamp"], "questions": []}, "0 questions"),
     ("lamp", {**DATA["lamp"], "paint": {"m": "green"}}, "no colour of six hexadecimal digits"),
@@ -345,6 +351,33 @@ def test_the_hands_show_the_learners_own_table(page):
     assert (x2 - x1) / (y1 - y2) == pytest.approx(wrong_hands[0][0] / wrong_hands[0][1], rel=1e-3)
     fill(page, html("clock-hands", table=TABLE * torch.linspace(0.2, 1, 64)[:, None]))
     assert "It depends on the position" in said(page.locator(".course-instrument"))
+
+
+@pytest.mark.browser
+def test_an_alignment_shows_the_weights_of_what_is_pointed_at(page):
+    """Lines to other letters than the weights', or a sentence that says more of a state than it had read."""
+    fill(page, html("alignment"), html("alignment", heard="right"))
+    first, second = page.locator(".course-instrument").all()
+
+    def thick(root):
+        return [float(line.get_attribute("stroke-width")) for line in root.locator("line:not([display=none])").all()]
+
+    assert "it looks most at “r”, with a weight of 0.90. Up to there the encoder had read “star”" in said(first)
+    mark = first.get_by_role("slider", name="what was written")
+    mark.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert mark.get_attribute("aria-valuetext") == "s, number 4 of 4"
+    assert "looks most at “t”, with a weight of 0.75. Up to there the encoder had read “st”" in said(first)
+    assert thick(first) == pytest.approx([0.5 + 12 * w for w in (0.25, 0.75)], abs=0.01)
+    assert "had read “r”" in said(second), "it began at the other end"
+    box = first.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
+    assert "To write “t”" in said(first)
+    first.get_by_role("button", name="the agreement").click()
+    assert "To write “l'” it looks most at “the”" in said(first) and len(thick(first)) == 1
+    first.get_by_role("button", name="start again").click()
+    assert "To write “r”" in said(first)
 
 
 @pytest.mark.browser

@@ -10,7 +10,7 @@ from course_lib import predict, predictions, progress
 from course_lib.predictions import buttons, guesses, showing
 from course_lib.predictions.question import QuestionError, known, of_the_course, question
 from course_lib.staff import questions
-from course_lib.staff.lesson_text import Cell, LessonError, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import Cell, LessonError, notebook_stems, read_lesson
 from course_lib.staff.notebooks import compose
 from course_lib.upkeep import remembered
 
@@ -237,13 +237,13 @@ def test_an_authors_slip_is_one_line_with_its_place(source, says):
 
 def test_the_course_knows_the_answers_to_every_question_that_a_lesson_asks():
     """A question in a lesson to which the package has no answer."""
-    for stem in lesson_stems():
+    for stem in notebook_stems():
         for made in compose(read_lesson(stem))[1].cells:
             if "predict" in made.metadata.get("tags", []):
                 call = ast.parse(made.source).body[0].value
                 asked = known(ast.literal_eval(call.args[0]))
                 assert len(call.args) == 1 or ast.literal_eval(call.args[1]) == list(asked.answers)
-    assert questions.what_is_stale([read_lesson(stem) for stem in lesson_stems()]) == []
+    assert questions.what_is_stale([read_lesson(stem) for stem in notebook_stems()]) == []
 
 
 def test_every_question_of_the_course_takes_each_of_its_answers():

@@ -97,7 +97,7 @@ def test_the_total_is_counted():
     assert f"**{len(lessons)} lessons, {exercises} exercises, about {round(sum(minutes) / 60)} hours.**" in README
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/primer.md", "docs/concepts.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/concepts.md"])
 def test_links_lead_somewhere(name):
     """A page that moved, and a link that stayed."""
     path = ROOT / name

@@ -526,9 +526,9 @@ def test_an_exercise_leads_to_its_lesson():
 def glossary():
     """The rows of the glossary (term, symbols, meaning, lesson), and where its lessons are."""
     text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \|(.*?)\| (.+?) \| \[(\d\d)\] \|$", text, re.M)
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|(.*?)\| (.+?) \| \[(\d\d|primer)\] \|$", text, re.M)
     assert len(rows) == text.count("\n| **")
-    return rows, dict(re.findall(r"^\[(\d\d)\]: (\S+)$", text, re.M))
+    return rows, dict(re.findall(r"^\[(\d\d|primer)\]: (\S+)$", text, re.M))
 
 
 def test_glossary_terms_are_sorted_and_unique_and_so_are_their_symbols():

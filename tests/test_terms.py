@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import ROOT, notebook_stems, read_lesson
 
 TERMS, MISSING = (Path(__file__).parent / "data" / f"{name}.txt" for name in ("terms", "terms_missing"))
 
@@ -15,7 +15,7 @@ def in_bold(text):
 
 def missing():
     """The terms that no lesson has in bold, or that the glossary lacks."""
-    texts = (cell.source for stem in lesson_stems() for cell in read_lesson(stem).cells if cell.kind == "markdown")
+    texts = (cell.source for stem in notebook_stems() for cell in read_lesson(stem).cells if cell.kind == "markdown")
     bold = set().union(*map(in_bold, texts))
     listed = in_bold((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
     return [term for term in TERMS.read_text(encoding="utf-8").splitlines()

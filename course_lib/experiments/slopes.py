@@ -37,11 +37,12 @@ def over_layers(std, skip, seed, layers=8):
     return factors
 
 
-def over_time(kind, seed, steps=50, width=32):
+def over_time(kind, seed, steps=50, width=32, kept=0.993):
     """A recurrent network reads noise: the most that is left of a gradient 1, 2, 3, ... steps back.
 
     kind:    "tanh", "tanh, orthogonal", "tanh, a fixed share kept", "gates, as torch starts them" or
              "gates, held open"
+    kept:    of the old state, by the third of them, whatever comes: no gate decides
     returns: list, the largest factor by which the product of the slopes stretches any gradient
     """
     torch.manual_seed(seed)
@@ -50,7 +51,7 @@ def over_time(kind, seed, steps=50, width=32):
         nn.init.orthogonal_(cell.weight_hh)  # turns a state, and neither stretches nor shrinks it
     if kind == "gates, held open":
         cell.bias_hh.data[width : 2 * width] += 5  # z near 1: the new state is nearly the old one
-    kept = 0.993 if "share" in kind else 0  # as much of the old state, whatever comes: no gate decides
+    kept = kept if "share" in kind else 0
     state, product, factors = torch.zeros(width), torch.eye(width), []
     for x in torch.randn(steps, 8):
         slopes = torch.autograd.functional.jacobian(lambda old: cell(x, old), state)  # noqa: B023 - asked at once

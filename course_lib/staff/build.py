@@ -1,7 +1,7 @@
 """Build every notebook from the lesson texts.
 
     python -m course_lib.staff.build              all lessons whose text or code has changed
-    python -m course_lib.staff.build 04 02        these lessons
+    python -m course_lib.staff.build 04 primer    these lessons, or the primer
     python -m course_lib.staff.build --check      say what is stale, write nothing, exit 1 if anything is
     python -m course_lib.staff.build --watch 04   build these lessons, or any, each time that its text is saved
 """
@@ -14,7 +14,7 @@ import time
 from course_lib.staff import formulas, questions, syllabus, watching
 from course_lib.staff.answers import as_written, marks_outside, source_and_stub
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import LESSONS, PRIMER, ROOT, SOLUTIONS, LessonError, notebook_stems, read_lesson
 from course_lib.staff.notebooks import code_fingerprint, compose, digest, execute, read, to_bytes
 
 REBUILD = "run python -m course_lib.staff.build {}"
@@ -23,7 +23,7 @@ REBUILD = "run python -m course_lib.staff.build {}"
 def main(arguments=None):
     """Build or check; the exit status is 0 where everything is as it should be."""
     options = _options(arguments)
-    unknown = set(options.lessons) - {stem[:2] for stem in lesson_stems()}
+    unknown = set(options.lessons) - {stem.split("_")[0] for stem in notebook_stems()}
     if unknown:
         return _report([f"there is no lesson {n} in solutions/" for n in sorted(unknown)])
     if options.watch:
@@ -36,7 +36,7 @@ def main(arguments=None):
         from course_lib.staff import mistakes
 
         stale = [line for lesson in chosen for line in what_is_stale(lesson)]
-        return _report(stale + _strays(lessons) + syllabus.what_is_stale(lessons)
+        return _report(stale + _strays(lessons) + syllabus.what_is_stale(_numbered(lessons))
                        + questions.what_is_stale(lessons) + mistakes.problems())
     for lesson in chosen:
         try:
@@ -44,7 +44,7 @@ def main(arguments=None):
         except LessonError as error:
             problems.append(str(error))
     if not problems:
-        syllabus.write(lessons)
+        syllabus.write(_numbered(lessons))
         questions.write(lessons)
     return _report(problems)
 
@@ -109,7 +109,7 @@ def _read_all():
 
     lessons, problems, owner = [], [], {}
     answers = {(e.verified.__module__, e.name) for e in EXERCISES.values()}
-    for stem in lesson_stems():
+    for stem in notebook_stems():
         try:
             lesson = read_lesson(stem)
             made = [(lesson.where(cell), cell.answer, *source_and_stub(*cell.answer, lesson.where(cell)))
@@ -164,6 +164,11 @@ def _code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def _numbered(lessons):
+    """Without the primer, which no map of lessons names."""
+    return [lesson for lesson in lessons if lesson.stem != PRIMER]
+
+
 def _strays(lessons):
     known = {f"{lesson.stem}.ipynb" for lesson in lessons}
     return [f"{path.relative_to(ROOT).as_posix()} has no text solutions/{path.stem}.py"
@@ -196,7 +201,7 @@ def _lesson_path(lesson):
 
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="python -m course_lib.staff.build", description="Build the notebooks.")
-    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="a number, such as 04; all lessons without one")
+    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="a number, such as 04, or primer; all without one")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--check", action="store_true", help="say what is stale and write nothing")
     instead.add_argument("--watch", action="store_true", help="build a lesson each time that its text is saved")

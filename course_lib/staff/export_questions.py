@@ -22,7 +22,7 @@ TITLE = "Transformers from Version 0"
 def main(arguments=None):
     """Write the file, or list the concepts without a question; the exit status is 0 where that could be done."""
     options = _options(arguments)
-    entries = json.loads(FILE.read_text(encoding="utf-8"))
+    entries = [entry for entry in json.loads(FILE.read_text(encoding="utf-8")) if entry["concept"]]  # not the primer's
     if options.without:
         print(*(f"{row['id']} (lesson {row['lesson']}): {row['concept']}" for row in without(entries)), sep="\n")
         return 0

@@ -26,6 +26,7 @@ YOURS = "yours"  # the tag of a cell that leaves a choice to the learner, and of
 LATER = "later"  # the tag of a question that no notebook shows: it comes back some time after its lesson
 CHOICE = re.compile(r"^(\w+ = )(.+?)(  # yours\b.*)$", re.M)
 TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
+PRIMER = "primer"  # the text of the notebook before the lessons: it has no number, no exercise and no concept
 
 
 class LessonError(Exception):
@@ -51,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its stem, such as "04_scaling", the cells of its notebooks, and those that stand in none."""
+    """A lesson, or the primer: its stem, such as "04_scaling", the cells of its notebooks, and those in none."""
 
     stem: str
     cells: tuple
@@ -59,7 +60,7 @@ class Lesson:
 
     @property
     def number(self):
-        return self.stem[:2]
+        return self.stem.split("_")[0]
 
     @property
     def exercises(self):
@@ -76,6 +77,11 @@ class Lesson:
 def lesson_stems(folder=SOLUTIONS):
     """The stems of all lesson texts, in order."""
     return sorted(p.stem for p in folder.glob("*.py") if TEXT_NAME.fullmatch(p.stem))
+
+
+def notebook_stems(folder=SOLUTIONS):
+    """The stems of all texts that notebooks are built from: the primer, and then the lessons."""
+    return [PRIMER] * (folder / f"{PRIMER}.py").exists() + lesson_stems(folder)
 
 
 def read_lesson(stem, folder=SOLUTIONS):
@@ -149,7 +155,7 @@ def _first_cell(line):
 
 def _last_cell(stem, folder, line):
     """Where to go on from here."""
-    stems = lesson_stems(folder)
+    stems = notebook_stems(folder)
     at = stems.index(stem)
     near = {"Next": stems[at + 1 : at + 2], "Previous": stems[max(at - 1, 0) : at]}
     ways = [f"**{which} lesson:** [{_title(folder / f'{name}.py')}]({name}.ipynb)"

@@ -25,6 +25,7 @@ from course_lib.staff.syllabus import claims_of
 
 FOLDER = ROOT / "tests" / "claims_that_fall"
 BLOCKS = ("body", "handlers", "orelse", "finalbody")
+SHOWN = {"print", "plots.show", "instruments.show", "predict"}
 TRAINS = re.compile(r"\b(stored|fit|train|keep_the_best|read_twins|echo\.echo)\(")
 
 
@@ -77,7 +78,8 @@ def cells_for(stem, claim):
     last = next((n for n, source in enumerate(sources) if claim in claims_of(source)), None)
     if last is None:
         raise RefutingError(f"solutions/{stem}.py has no claim “{claim}”")
-    needed, wanted = [sources[last]], _read_and_bound(sources[last])[0]
+    proof = _without(sources[last], lambda call: call == "claim", but=claim)
+    needed, wanted = [proof], _read_and_bound(proof)[0]
     for source in reversed(sources[:last]):
         read, bound = _read_and_bound(source)
         if bound & wanted:
@@ -126,7 +128,25 @@ def blind():
 
 @cache
 def _sources(stem):
-    return [without_magics(cell.source) for cell in compose(read_lesson(stem))[0].cells if cell.cell_type == "code"]
+    """The code of a lesson, without what is only looked at."""
+    return [_without(without_magics(cell.source), SHOWN.__contains__) for cell in compose(read_lesson(stem))[0].cells
+            if cell.cell_type == "code"]
+
+
+@cache
+def _parsed(source):
+    return ast.parse(source).body
+
+
+def _without(source, unwanted, but=None):
+    """A cell without its statements that are nothing but a call of an unwanted name; one with the text `but` stays."""
+    lines = source.split("\n")
+    for node in _parsed(source):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and unwanted(ast.unparse(node.value.func)):
+            says = [part.value for part in node.value.args[:1] if isinstance(part, ast.Constant)]
+            if but is None or says != [but]:
+                lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return "\n".join(lines)
 
 
 @cache

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.mistakes import in_code
-from course_lib.staff.lesson_text import LESSONS, ROOT, WAYS_ON, LessonError, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import LESSONS, PRIMER, ROOT, WAYS_ON, LessonError, lesson_stems, read_lesson
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
 from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_twins
@@ -68,6 +68,8 @@ def handout_files(chosen, decided):
         files[f"lessons/{lesson.stem}.ipynb"] = to_bytes(notebook)
         for name in {name for cell in notebook.cells for name in re.findall(r"\]\(\.\./(docs/\w+\.md)", cell.source)}:
             files[name] = (ROOT / name).read_bytes()
+        if any(f"]({PRIMER}.ipynb)" in cell.source for cell in notebook.cells):
+            files[f"lessons/{PRIMER}.ipynb"] = to_bytes(_blank(read_lesson(PRIMER)))
     files["README.md"] = _page(chosen, decided).encode()
     return files
 

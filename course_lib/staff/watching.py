@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from course_lib.staff.lesson_text import ROOT, SOLUTIONS, lesson_stems
+from course_lib.staff.lesson_text import ROOT, SOLUTIONS, notebook_stems
 
 SECONDS = 0.5  # between two looks at the texts
 
@@ -23,7 +23,7 @@ def watch(numbers=(), options=()):
         while True:
             time.sleep(SECONDS)
             now = _saved()
-            changed = sorted({stem[:2] for stem in now if now[stem] != before.get(stem)})
+            changed = sorted({stem.split("_")[0] for stem in now if now[stem] != before.get(stem)})
             before = now  # what is saved during a build is built after it
             if chosen := [number for number in changed if not numbers or number in numbers]:
                 for line in _built([*options, *chosen]):
@@ -35,7 +35,7 @@ def watch(numbers=(), options=()):
 def _saved():
     """When each text was saved; one that an editor is just replacing is left out."""
     times = {}
-    for stem in lesson_stems():
+    for stem in notebook_stems():
         try:
             found = (SOLUTIONS / f"{stem}.py").stat()
         except OSError:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from course_lib.staff import site
-from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.lesson_text import PRIMER, ROOT
 from course_lib.staff.site import (
     api,
     building,
@@ -28,7 +28,7 @@ from course_lib.staff.site import (
 from course_lib.staff.site.page import REFERENCE, START, TEACHING, Page
 
 NEEDED = "sphinx", "myst_nb", "furo", "ziamath", "sphinx_copybutton", "sphinxext"
-PLACES = {"docs/primer.md": START, "docs/authors.md": TEACHING, "docs/instructors.md": TEACHING}  # others: to look up
+PLACES = {"docs/authors.md": TEACHING, "docs/instructors.md": TEACHING}  # others: to look up
 
 
 def main(arguments=None):
@@ -56,8 +56,8 @@ def main(arguments=None):
 def all_pages():
     """Every page of the site."""
     chapters = lessons.pages()
-    return [first_page.page(chapters), readme.page(), *chapters, *documents(), *claims.pages(), instruments.page(),
-            *misconceptions.pages(chapters), *api.pages()]
+    return [first_page.page(chapters), readme.page(), lessons.page(PRIMER, START), *chapters, *documents(),
+            *claims.pages(), instruments.page(), *misconceptions.pages(chapters), *api.pages()]
 
 
 def documents():

@@ -25,12 +25,15 @@ def pages(stems=None):
     return [page(stem) for stem in stems or lesson_stems()]
 
 
-def page(stem):
-    """The page of one lesson, with outputs and figures as they are in the repository."""
+def page(stem, part=LESSONS):
+    """The page of one lesson, or of the primer, with outputs and figures as they are in the repository.
+
+    part: the heading it stands under in the sidebar
+    """
     files = f"solutions/{stem}.ipynb", f"lessons/{stem}.ipynb"
     for path in files:
         if not (ROOT / path).exists():
-            raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem[:2]}")
+            raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem.split('_')[0]}")
     notebook = json.loads((ROOT / files[0]).read_text(encoding="utf-8"))
     of_the_page = {TAG, WAYS_ON}  # the site has buttons and a menu of its own
     notebook["cells"] = [c for c in notebook["cells"] if not of_the_page & set(c["metadata"].get("tags", []))]
@@ -44,7 +47,7 @@ def page(stem):
     notebook["cells"] = _folded_sections(notebook["cells"])
     first = notebook["cells"][0]
     first["source"] = re.sub(r"^# .+$", rf"\g<0>\n\n{buttons(stem)}", "".join(first["source"]), count=1, flags=re.M)
-    return Page(files[1], json.dumps(notebook), files, LESSONS, tuple((path, ROOT / path) for path in files))
+    return Page(files[1], json.dumps(notebook), files, part, tuple((path, ROOT / path) for path in files))
 
 
 def buttons(stem):
