@@ -18,7 +18,6 @@ from course_lib import check, claim, intervene, predict
 from course_lib.display import instruments, plots
 from course_lib.display.drawings import bottleneck as draw
 from course_lib.experiments import backwards, slopes
-from course_lib.experiments.stored import stored
 
 torch.set_num_threads(1)
 
@@ -47,6 +46,7 @@ def to_ids(word):
     return torch.tensor([[letters.index(letter) for letter in word]])  # (B, T) = (1, T)
 
 
+# %%
 to_ids("star"), to_ids("rats")
 
 # %% [markdown]
@@ -87,14 +87,14 @@ predict(
     {
         "7,200, by about 0.14": "The state is *updated*, not made longer. `look` hands "
         "over the last one.",
-        "72, by about 0.14": "The same 72 numbers now have 400 letters to hold. Each step "
-        "writes over a part of what was there.",
-        "72, by 0.0014, a hundredth": "A hundred times as many steps, and each takes its "
-        "*share* of what is left: shares multiply.",
+        "72, by about 0.14": "The same 72 numbers now have 400 letters to hold. Each "
+        "step writes over a part of what was there.",
+        "72, by 0.0014, a hundredth": "A hundred times as many steps, and each takes "
+        "its *share* of what is left: shares multiply.",
         "72, by nothing that can be seen": (
             True,
-            "Each step keeps about seven tenths of the trace, and 0.7 to the power of 396 "
-            "is far below the last digit of a number.",
+            "Each step keeps about seven tenths of the trace, and 0.7 to the power of "
+            "396 is far below the last digit of a number.",
         ),
     },
     concept="C023",
@@ -181,7 +181,7 @@ three = [2.0, 1, 5.0]  # yours: change one of 2, 1 and 0; none beyond 5 or −5
 intervene(
     "the cross-entropy of the last letter is below 0.1, and one logit was changed",
     three,
-    run=lambda three: nn.functional.cross_entropy(torch.tensor(three), torch.tensor(2)).item(),
+    run=lambda three: -torch.tensor(three).log_softmax(0)[2].item(),
     holds=lambda loss: loss < 0.1,
     among=lambda three: max(map(abs, three)) <= 5
     and [a != b for a, b in zip(three, [2, 1, 0], strict=True)].count(True) <= 1,
@@ -217,8 +217,8 @@ def train(Model, steps, seed=0):
 
 # %% tags=["predict"]
 predict(
-    "After 1,200 steps, in which each length from 1 to 12 came equally often: how does the "
-    "share of words without a mistake change with their length?",
+    "After 1,200 steps, in which each length from 1 to 12 came equally often: how does "
+    "the share of words without a mistake change with their length?",
     {
         "level up to 12 letters, then it falls": "That is what being trained on every "
         "length suggests. But one vector has to hold more, the longer the word is.",
@@ -262,8 +262,10 @@ predict(
     concept="C023",
 )
 
-
 # %%
+from course_lib.experiments.stored import stored
+
+
 def kept(network, width, steps, rate=0.005):
     """The stored curves of three seeds: {length: share of words without a mistake}."""
     same = [row for row in stored("03-cliff") + stored("03-cells")
@@ -287,10 +289,12 @@ plots.show(draw.cliffs(cliffs), "cliffs")
 # %% tags=["claim"]
 # The proof
 at_12 = {key: [each[12] for each in curves] for key, curves in cliffs.items()}
-claim("words of 12 letters were trained as often as short ones, and hardly any is right",
+claim("words of 12 letters were trained as often as short ones, and hardly any is "
+      "right",
       max(at_12[72, 1200]) < 0.15 and min(each[4] for each in cliffs[72, 1200]) > 0.9)
 claim("twice the numbers move the cliff, and five times the steps move it further",
-      all(max(at_12[w, s]) < min(at_12[2 * w, s]) for w in (36, 72) for s in (1200, 6000))
+      all(max(at_12[w, s]) < min(at_12[2 * w, s])
+          for w in (36, 72) for s in (1200, 6000))
       and all(min(at_12[w, 6000]) > max(at_12[2 * w, 1200]) for w in (36, 72)))
 claim("a network of one vector trained today comes out as it is stored",
       all(abs(plain[T] - cliffs[72, 1200][0][T]) < 0.15 for T in plain))
@@ -349,14 +353,14 @@ predict(
     "A GRU as PyTorch starts it, untrained, reads 50 letters. How much is left of a "
     "gradient, 50 steps back?",
     {
-        "most of it: that is what gates are for": "If they are open. PyTorch starts them "
-        "near one half, and a half to the power of 50 is nothing.",
+        "most of it: that is what gates are for": "If they are open. PyTorch starts "
+        "them near one half, and a half to the power of 50 is nothing.",
         "about a half": "That would be what is left after *one* step of a gate that is "
         "half open.",
         "less than a hundredth": (
             True,
-            "Its gates start near one half. A gate keeps a gradient alive where training, "
-            "or whoever starts it, has opened it.",
+            "Its gates start near one half. A gate keeps a gradient alive where "
+            "training, or whoever starts it, has opened it.",
         ),
     },
     concept="C027",
@@ -390,17 +394,18 @@ intervene(
     holds=lambda left: 0.25 <= left <= 0.5,
     among=lambda share: 0 <= share <= 1,
     shows="{result:.2g} is left",
-    otherwise=lambda share, left: "If nothing else counted, it would be the share to the "
-    f"power of 50, {share**50:.2g}. The candidates pass on some of it, too.",
+    otherwise=lambda share, left: "If nothing else counted, it would be the share to "
+    f"the power of 50, {share**50:.2g}. The candidates pass on some of it, too.",
 )
 
 # %% tags=["claim"]
 # The proof
-claim("over 50 steps three of the cells keep less than a hundredth, and the two that keep "
-      "the old state more than a half",
+claim("over 50 steps three of the cells keep less than a hundredth, and the two that "
+      "keep the old state more than a half",
       max(left[cell][:, -1].max() for cell in cells[:3]) < 0.01
       and min(left[cell][:, -1].min() for cell in cells[3:]) > 0.5)
-claim("over 12 steps an orthogonal cell keeps a quarter, and the GRU less than a fiftieth",
+claim("over 12 steps an orthogonal cell keeps a quarter, and the GRU less than a "
+      "fiftieth",
       left[cells[1]][:, 11].min() > 0.25 and left[cells[2]][:, 11].max() < 0.02)
 
 # %% [markdown] name="cells-compared"
@@ -415,17 +420,17 @@ claim("over 12 steps an orthogonal cell keeps a quarter, and the GRU less than a
 
 # %% tags=["predict"]
 predict(
-    "Without the cell that is handed over, the LSTM’s share of words of 9 letters, after "
-    "1,200 steps, …",
+    "Without the cell that is handed over, the LSTM’s share of words of 9 letters, "
+    "after 1,200 steps, …",
     {
-        "stays at nine in ten": "h shows what the output gate lets through of the cell. "
-        "But then c, 72 numbers more, would have carried nothing.",
+        "stays at nine in ten": "h shows what the output gate lets through of the "
+        "cell. But then c, 72 numbers more, would have carried nothing.",
         "falls to about the GRU’s": (
             True,
             "h alone is 72 numbers, as the GRU’s state is; h and c are 144.",
         ),
-        "falls to next to nothing": "The cell still works while a text is read. Training "
-        "lets h show what will be needed.",
+        "falls to next to nothing": "The cell still works while a text is read. "
+        "Training lets h show what will be needed.",
     },
     concept="C027",
 )
@@ -462,8 +467,8 @@ plots.show(draw.of_cells(early, (9,)), "of-cells-early")
 predict(
     "After 6,000 steps, which of these does best on words of 12 letters?",
     {
-        "the LSTM that hands over 144 numbers": "It was ahead by far after 1,200 steps. "
-        "The others have caught up.",
+        "the LSTM that hands over 144 numbers": "It was ahead by far after 1,200 "
+        "steps. The others have caught up.",
         "the GRU with 144 numbers": "It does well, and so does the LSTM.",
         "the plain cells: no gates, 72 numbers": (
             True,
@@ -497,10 +502,12 @@ claim("after 1,200 steps an LSTM that hands over h alone falls back to the GRU",
 claim("after 1,200 steps those that hand over 144 numbers are ahead of all others",
       min(nine[lstm] + nine[wide_gru])
       > max(max(nine[name]) for name in kinds if name not in (lstm, wide_gru)))
-claim("after 6,000 steps no network does better at 12 letters than plain cells without gates",
-      min(twelve[no_gates]) >= max(max(twelve[name]) for name in kinds if name != no_gates))
+claim("after 6,000 steps no network does better at 12 letters than plain cells without "
+      "gates", min(twelve[no_gates]) >= max(
+          max(twelve[name]) for name in kinds if name != no_gates))
 claim("gates that begin open learn less, at both budgets",
-      max(nine[open_gates]) < min(nine[gru]) and max(twelve[open_gates]) < min(twelve[gru]))
+      max(nine[open_gates]) < min(nine[gru])
+      and max(twelve[open_gates]) < min(twelve[gru]))
 claim("next to no word of 20 letters comes out right",
       max(each[20] for curves in late.values() for each in curves) < 0.01)
 
@@ -545,7 +552,7 @@ query = torch.tensor([3.0, 1])  # q: (D_q,), place 3, please
 
 # %%
 W_q = torch.tensor([[-2.0, -2], [2, -2]])  # (D_q, D_a)
-W_x = torch.tensor([[2.0, 2], [0, 0], [0, 0]])  # (D_x, D_a): vowel and tall do not count
+W_x = torch.tensor([[2.0, 2], [0, 0], [0, 0]])  # (D_x, D_a): only the place counts
 v = torch.tensor([4.0, -4])  # (D_a,)
 query @ W_q, inputs[2] @ W_x  # the question, and the letter "a"
 
@@ -555,7 +562,7 @@ query @ W_q, inputs[2] @ W_x  # the question, and the letter "a"
 # place?
 
 # %%
-energies = torch.stack([torch.tanh(query @ W_q + x @ W_x) @ v for x in inputs])  # e: (N,)
+energies = torch.stack([torch.tanh(query @ W_q + x @ W_x) @ v for x in inputs])  # e
 weights = torch.softmax(energies, dim=0)  # α: (N,)
 mixture = weights @ inputs  # y: (D_x,)
 for name, each in (("energies", energies), ("weights", weights), ("mixture", mixture)):
@@ -575,7 +582,7 @@ plots.show(draw.bump(places, units, v), "bump")
 
 # %%
 def finds(W_q, asks=(0, 1, 2, 3)):
-    """The letters of “star” with the largest weight, where each of these places is asked."""
+    """The letters of “star” with the largest weight, for each place that is asked."""
     hidden = torch.tanh(torch.tensor([[place, 1.0] for place in asks]) @ W_q
                         + (inputs @ W_x)[:, None])  # (N, asks, D_a)
     return "".join(word[n] for n in (hidden @ v).argmax(0).tolist())
@@ -597,21 +604,21 @@ intervene(
     holds=lambda found: found == "tar",
     among=lambda row: len(row) == 2 and max(map(abs, row)) <= 20,
     shows="it finds “{result}”",
-    otherwise="The two units step where the sum in the tanh is 0: at the place asked for, "
-    "minus half the number in the second row. Both have to step one place later.",
+    otherwise="The two units step where the sum in the tanh is 0: at the place asked "
+    "for, minus half the number in the second row. Both have to step one place later.",
 )
 
 # %% tags=["predict"] name="no-tanh"
 predict(
-    "Leave out the tanh. (And take one unit alone, v = (1, 0), since 4 and −4 would cancel "
-    "each other.) How do the weights for place 3 and for place 0 differ?",
+    "Leave out the tanh. (And take one unit alone, v = (1, 0), since 4 and −4 would "
+    "cancel each other.) How do the weights for place 3 and for place 0 differ?",
     {
-        "they are mirror images": "The query would have to turn the order round. What does "
-        "it do to the four energies?",
+        "they are mirror images": "The query would have to turn the order round. What "
+        "does it do to the four energies?",
         "not at all": (
             True,
-            "Without the tanh the query adds the same number to all four energies, and a "
-            "softmax does not notice that.",
+            "Without the tanh the query adds the same number to all four energies, and "
+            "a softmax does not notice that.",
         ),
         "each favours the place asked for": "For that, the energy has to rise and fall "
         "again over the places. A sum of two straight lines only rises.",
@@ -624,7 +631,7 @@ predict(
 # %%
 one_unit = torch.tensor([1.0, 0])  # in the place of v
 straight = {place: torch.softmax((torch.tensor([place, 1.0]) @ W_q + inputs @ W_x)
-                                 @ one_unit, dim=0) for place in (3.0, 0.0)}  # (N,) each
+                                 @ one_unit, dim=0) for place in (3.0, 0.0)}  # (N,)
 {place: [round(w, 3) for w in weights.tolist()] for place, weights in straight.items()}
 
 # %% [markdown]
@@ -700,8 +707,9 @@ W_x_named = torch.cat([W_x, torch.zeros(4, 2)])  # (3 + 4, D_a): names do not co
 asked = [torch.tensor([place, 1.0]) for place in (3.0, 2.0, 1.0, 0.0)]
 backwards_weights = torch.stack(
     [attention_v0(q, with_names, W_q, W_x_named, v)[3:] for q in asked])  # (4, N)
-plots.show(plots.panels({"weights": backwards_weights}, [f"place {n}" for n in (3, 2, 1, 0)],
-                        list(word), "weight", labels=("input", "asked for")), "star-backwards")
+rows = [f"place {place}" for place in (3, 2, 1, 0)]
+plots.show(plots.panels({"weights": backwards_weights}, rows, list(word), "weight",
+                        labels=("input", "asked for")), "star-backwards")
 
 # %% tags=["claim"]
 # The proof
@@ -730,21 +738,21 @@ claim("version 0, asked for the last place first, reads “star” backwards",
 
 # %% tags=["predict"]
 predict(
-    "A sentence of 9 words is translated into 11. How often is the small network with the "
-    "tanh evaluated, one energy at a time?",
+    "A sentence of 9 words is translated into 11. How often is the small network with "
+    "the tanh evaluated, one energy at a time?",
     {
-        9: "Once for each source word, if the question were always the same. It is asked "
-        "again before every word that is written.",
-        11: "Once for each word that is written gives one *context* each. A context needs "
-        "an energy for every source word.",
-        20: "Reading and writing are 20 steps of the recurrent networks. Energies belong "
-        "to *pairs*.",
+        9: "Once for each source word, if the question were always the same. It is "
+        "asked again before every word that is written.",
+        11: "Once for each word that is written gives one *context* each. A context "
+        "needs an energy for every source word.",
+        20: "Reading and writing are 20 steps of the recurrent networks. Energies "
+        "belong to *pairs*.",
         81: "That is every source word with every source word. Here the states of the "
         "decoder ask.",
         99: (
             True,
-            "Each of the 11 words that are written asks all 9 states. The price of looking "
-            "back grows with the product.",
+            "Each of the 11 words that are written asks all 9 states. The price of "
+            "looking back grows with the product.",
         ),
         121: "The words that are written do not ask each other here.",
     },
@@ -802,7 +810,7 @@ predict(
             "given; the scores cannot know what is padding.",
         ),
         0.25: "Four places of padding: with “r” itself, five share the weight.",
-        0.98: "That is what “r” has alone. Padding at the same place has the same energy.",
+        0.98: "That is what “r” has alone. Padding at the same place has its energy.",
         0.5: "If padding counted as one input. But each of its places counts.",
         0: "All five have the same energy, “r” among them.",
         0.125: "That would be eight inputs with the same energy. “s”, “t” and “a” have "
@@ -813,7 +821,8 @@ predict(
 )
 
 # %%
-padded = torch.cat([inputs, torch.tensor([[3.0, 0, 0]]).expand(4, 3)])[None]  # (1, 8, 3)
+dots = torch.tensor([[3.0, 0, 0]]).expand(4, 3)
+padded = torch.cat([inputs, dots])[None]  # (1, 8, 3)
 is_real = torch.tensor([[letter != "." for letter in "star...."]])  # (1, 8)
 alone = look_back(query[None], inputs[None], W_q, W_x, v)[1]  # (1, 4)
 masked = look_back(query[None], padded, W_q, W_x, v, is_real)[1]  # (1, 8)
@@ -824,7 +833,8 @@ for name, each in (("alone", alone), ("masked", masked), ("unmasked", unmasked))
 # %% tags=["claim"]
 # The proof
 claim("with the mask, padding changes nothing",
-      torch.allclose(masked[:, :4], alone, atol=1e-5) and masked[0, 4:].abs().max() == 0)
+      torch.allclose(masked[:, :4], alone, atol=1e-5)
+      and masked[0, 4:].abs().max() == 0)
 claim("without it “r” keeps a fifth", abs(unmasked[0, 3] - 0.2) < 0.01)
 
 # %% [markdown] name="looks-back"
@@ -835,7 +845,7 @@ claim("without it “r” keeps a fifth", abs(unmasked[0, 3] - 0.2) < 0.01)
 
 # %%
 class LooksBack(Bottleneck):
-    """The encoder-decoder with Bahdanau attention: your function decides what is read."""
+    """The encoder-decoder with Bahdanau attention: your function looks back."""
 
     def __init__(self, H=64, A=64):
         super().__init__(H)
@@ -852,19 +862,19 @@ class LooksBack(Bottleneck):
 
 # %% tags=["predict"]
 predict(
-    "It is trained for 600 steps on words of 1 to 12 letters. What becomes of words of 12 "
-    "letters, and of 20?",
+    "It is trained for 600 steps on words of 1 to 12 letters. What becomes of words of "
+    "12 letters, and of 20?",
     {
-        "12: most right; 20: none": "So it is with one vector that was trained for long. "
-        "What has a network to learn about length if it looks up each letter?",
+        "12: most right; 20: none": "So it is with one vector that was trained for "
+        "long. What has a network to learn about length if it looks up each letter?",
         "12: most right; 20: about half": (
             True,
-            "It looks up one letter after the other, and a longer word only has more of "
-            "them. Something goes wrong more often, but not all at once.",
+            "It looks up one letter after the other, and a longer word only has more "
+            "of them. Something goes wrong more often, but not all at once.",
         ),
-        "12: about half; 20: none": "Nothing has to be packed into one vector any more.",
-        "12: most right; 20: most right": "Nearly. No letter gets lost in a vector, but "
-        "something else grows with the length.",
+        "12: about half; 20: none": "Nothing has to be packed into one vector now.",
+        "12: most right; 20: most right": "Nearly. No letter gets lost in a vector, "
+        "but something else grows with the length.",
     },
     concept="C024",
 )
@@ -876,14 +886,15 @@ strongest = {"one vector, LSTM, 6,000 steps": late[lstm, 6000],
              "one vector, no gates, 6,000 steps": late[no_gates, 6000]}
 plots.show(draw.rivals({"one vector, GRU, 1,200 steps": [plain]} | strongest | {
     "looking back, 64 numbers, 600 steps": [looking],
-    "looking back, 36 numbers, 600 steps": kept("looking back", 36, 600)}), "looking-back")
+    "looking back, 36 numbers, 600 steps": kept("looking back", 36, 600)}),
+    "looking-back")
 
 # %% [markdown]
 # The steep fall is gone, with fewer numbers to train and with far fewer steps. The best of
 # the networks with one vector, after ten times as many steps, are better within the trained
 # lengths, and have nothing left at 20. The paper's figure 2 shows the same for
-# translation: without attention the curve falls. With it, trained on sentences of up to 50 words, it stays level
-# even beyond.
+# translation: without attention the curve falls. With it, trained on sentences of up to 50
+# words, it stays level even beyond.
 #
 # Ours sinks, inside the trained range and beyond it. Is that the length again?
 
@@ -892,8 +903,8 @@ plots.show(draw.rivals({"one vector, GRU, 1,200 steps": [plain]} | strongest | {
 back = kept("looking back", 64, 600)
 claim("looking back for 600 steps, most words of 12 letters are right, and many of 20",
       all(each[12] > 0.75 and each[20] > 0.3 for each in back))
-claim("the strongest with one vector, after 6,000 steps, are better at 12 letters, and get "
-      "next to no word of 20",
+claim("the strongest with one vector, after 6,000 steps, are better at 12 letters, and "
+      "get next to no word of 20",
       all(each[12] > max(b[12] for b in back) and each[20] < 0.01
           for curves in strongest.values() for each in curves))
 claim("a network that looks back, trained today, comes out as it is stored",
@@ -914,11 +925,11 @@ predict(
         "“r”, if the encoder reads from left to right?",
         "“e”, one to the right of it": (
             True,
-            "The state at “e” has read “re”. It knows both letters, and “e” is what the "
-            "decoder has just written: that can be searched for.",
+            "The state at “e” has read “re”. It knows both letters, and “e” is what "
+            "the decoder has just written: that can be searched for.",
         ),
-        "“d”, the last one, which has read the whole word": "That is where one vector would "
-        "look, in every step. It can do better now.",
+        "“d”, the last one, which has read the whole word": "That is where one vector "
+        "would look, in every step. It can do better now.",
         "all six alike": "A mean over all states does not say which letter is next.",
     },
     concept="C026",
@@ -992,12 +1003,12 @@ class ReadsFromTheRight(LooksBack):
 predict(
     "This second network learns the task, too. When its word is exchanged, it …",
     {
-        "is drawn to the letter just written": "The state at that letter has read it and "
-        "what stands to its *right*. What comes next stands to its left.",
+        "is drawn to the letter just written": "The state at that letter has read it "
+        "and what stands to its *right*. What comes next stands to its left.",
         "is drawn to the place": (
             True,
-            "The letter wanted is one that nothing written so far points at. It has to go "
-            "by the place.",
+            "The letter wanted is one that nothing written so far points at. It has to "
+            "go by the place.",
         ),
         "looks at the last letter": "Once, for the first letter. It writes all twelve "
         "right, so it moves on.",
@@ -1009,9 +1020,9 @@ predict(
 from_the_right = train(ReadsFromTheRight, steps=600)
 found = {model: backwards.exchanged(network, within=1) for model, network in
          (("from the left", searcher), ("from the right", from_the_right))}
-plots.show(plots.panels({f"reads {name}": alignment(model, "repaid")[2] for name, model in
-                         (("from the left", searcher), ("from the right", from_the_right))},
-                        list("diaper"), list("repaid"), "weight",
+maps = {"reads from the left": alignment(searcher, "repaid")[2],
+        "reads from the right": alignment(from_the_right, "repaid")[2]}
+plots.show(plots.panels(maps, list("diaper"), list("repaid"), "weight",
                         labels=("read", "written")), "two-alignments")
 
 # %%
@@ -1049,17 +1060,18 @@ plots.show(draw.drawn_to(search), "drawn-to")
 # The proof
 draws = {"from the left": ("letter_within_1", "place_within_1"),
          "from the right": ("place_within_1", "letter_within_1")}
-claim("reading from the left it looks one place to the right, and reading from the right at "
-      "the letter wanted, after 600 steps and after 3,000",
+claim("reading from the left it looks one place to the right, and reading from the "
+      "right at the letter wanted, after 600 steps and after 3,000",
       all(row["one_right" if name == "from the left" else "mirror"] > 0.9
           for (name, _), rows in search.items() for row in rows))
-claim("one is drawn to the letter or beside it, the other to the place or beside it, after "
-      "600 steps and after 3,000",
+claim("one is drawn to the letter or beside it, the other to the place or beside it, "
+      "after 600 steps and after 3,000",
       all(row[draws[name][0]] > 2 * row[draws[name][1]]
           for (name, _), rows in search.items() for row in rows))
-left = [row for (name, _), rows in search.items() if name == "from the left" for row in rows]
-claim("with all letters different next to no word of 16 letters is wrong, and longer words "
-      "with as many repeats do better",
+left = [row for (name, _), rows in search.items()
+        if name == "from the left" for row in rows]
+claim("with all letters different next to no word of 16 letters is wrong, and longer "
+      "words with as many repeats do better",
       all(row["different_16"] < 0.01 < 0.05 < row["random_16"]
           and row["five_repeats_16"] > row["five_repeats_12"] for row in left))
 claim("what draws the two networks trained today is what is stored",
@@ -1075,14 +1087,15 @@ claim("what draws the two networks trained today is what is stored",
 # | part | Bahdanau 2014 | Luong 2015 |
 # |---|---|---|
 # | **asks** | the state before the step, $s_{i-1}$ | the state after it, $s_i$ |
-# | **similarity** | $v \cdot \tanh(W_d s + W_e h)$ | *dot*: $s \cdot h$; *general*: $s \cdot W h$; *concat*: $v \cdot \tanh(W [s; h])$ |
+# | **score** | $v \cdot \tanh(W_d s + W_e h)$ | $s \cdot h$ (*dot*), $s \cdot W h$ (*general*), |
+# | | | $v \cdot \tanh(W [s; h])$ (*concat*) |
 # | **context goes** | into the next state and output | through tanh into output and next step (*input feeding*) |
 #
 # $[s; h]$ is $s$ and $h$, one below the other.
 
 # %% tags=["predict"]
 predict(
-    "With matrices that fit, two of these four scores give the same numbers. Which two?",
+    "With matrices that fit, two of these four scores are the same. Which two?",
     {
         "dot and general": "Only where the matrix of *general* is the one that changes "
         "nothing.",
@@ -1119,8 +1132,8 @@ claim("of the four, only Bahdanau's and concat are the same",
 
 # %% tags=["predict", "later"]
 predict(
-    "A decoder attends to 30 encoder states of width 512. How many numbers is the context "
-    "of one step?",
+    "A decoder attends to 30 encoder states of width 512. How many numbers is the "
+    "context of one step?",
     {
         "30": "That is how many *weights* it has.",
         "512": (True, "A weighted sum of states is as wide as one of them."),
@@ -1132,9 +1145,9 @@ predict(
 
 # %% tags=["predict", "later"]
 predict(
-    "A colleague shows you a heat map in which the French word “accord” looks at the English "
-    "“agreement”, and concludes that the model read the meaning off that word alone. What "
-    "does the map leave open?",
+    "A colleague shows you a heat map in which the French word “accord” looks at the "
+    "English “agreement”, and concludes that the model read the meaning off that word "
+    "alone. What does the map leave open?",
     {
         "whether the weights sum to one": "They do, by the softmax.",
         "what else that state had read": (
@@ -1142,8 +1155,8 @@ predict(
             "The weight lies on the encoder's state at “agreement”, which knows its "
             "neighbours, too.",
         ),
-        "nothing: the weight is on that word": "It is on a *state*. Ours looked one place "
-        "beside the letter it wrote.",
+        "nothing: the weight is on that word": "It is on a *state*. Ours looked one "
+        "place beside the letter it wrote.",
     },
     concept="C026",
 )

@@ -27,7 +27,7 @@ predict(
         "*Softmax*.",
         "each row of each table": (
             True,
-            "dim=-1 is the last axis: 4 · 7 rows of seven numbers, each with a sum of 1.",
+            "dim=-1 is the last axis: 4 · 7 rows of seven numbers, each with sum 1.",
         ),
         "each column of each table": "That is dim=-2. See *Axes*.",
         "all of it": "Softmax runs along one axis, and leaves the others alone. See "
@@ -44,10 +44,10 @@ predict(
             "The inner 3 vanishes. The axis in front, 5, is a batch: five products.",
         ),
         "(2, 4)": "The axis in front does not go away. See *The matrix product*.",
-        "(5, 3, 4)": "The inner sizes are the 3 on both sides, and they vanish. See *The "
-        "matrix product*.",
-        "an error: 3 axes and 2": "Axes in front are a batch, and are repeated where they "
-        "are missing. See *The matrix product*.",
+        "(5, 3, 4)": "The inner sizes are the 3 on both sides, and they vanish. See "
+        "*The matrix product*.",
+        "an error: 3 axes and 2": "Axes in front are a batch, and are repeated where "
+        "they are missing. See *The matrix product*.",
     },
 )
 
@@ -59,8 +59,8 @@ predict(
         "*right*, and 3 meets 2. See *Broadcasting*.",
         "an error": (
             True,
-            "Lined up from the right, 3 meets 2, and neither is 1. With a shape of (2, 1) "
-            "it would work.",
+            "Lined up from the right, 3 meets 2, and neither is 1. With a shape of (2, "
+            "1) it would work.",
         ),
         "1 and 2 added to the first two columns": "PyTorch does not fill up what is "
         "missing. See *Broadcasting*.",
@@ -73,8 +73,8 @@ predict(
     {
         6: "Those are the weight's. See *Modules* for the others.",
         8: (True, "A weight of 2 · 3 numbers, and a bias of 2."),
-        5: "3 numbers go in, and 2 come out. Each output has a weight for each input. See "
-        "*Modules*.",
+        5: "3 numbers go in, and 2 come out. Each output has a weight for each input. "
+        "See *Modules*.",
         9: "The bias has one number for each *output*. See *Modules*.",
         1: "It is one module, and keeps a weight and a bias. See *Modules*.",
     },
@@ -83,10 +83,10 @@ predict(
 
 # %% tags=["predict"]
 predict(
-    "A training loop leaves out optimizer.zero_grad(). What does its tenth step follow?",
+    "A training loop leaves out optimizer.zero_grad(). Its tenth step follows …",
     {
-        "the gradient of the tenth loss alone": "backward() *adds* to what is there. See "
-        "*A training step*.",
+        "the gradient of the tenth loss alone": "backward() *adds* to what is there. "
+        "See *A training step*.",
         "the sum of ten gradients": (
             True,
             "backward() adds to .grad, and nobody has taken the old ones away.",
@@ -184,8 +184,8 @@ intervene("weights @ x is (3.25, 4.25, 5.25)", weights, **primer.mixture(x))
 # %% [markdown]
 # ## Broadcasting
 #
-# **Broadcasting**: two shapes are lined up from the *right*. A size of 1, or an axis that is missing, is
-# repeated until it fits.
+# **Broadcasting**: two shapes are lined up from the *right*. A size of 1, or an axis that
+# is missing, is repeated until it fits.
 
 # %%
 x + torch.tensor([10.0, 20.0, 30.0])  # (2, 3) + (3,): to each row

@@ -12,7 +12,7 @@ import torch
 from course_lib.staff import syllabus
 from course_lib.staff.answers import as_written, source_and_stub
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems, notebook_stems, read_lesson
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
@@ -132,8 +132,8 @@ def test_a_notebook_links_onward_and_back_and_every_link_arrives(stem):
     """A learner at the end of a lesson who has to go and find the next one, or the one before to look something up."""
     ways = read_lesson(stem).cells[-1].source
     links = dict(re.findall(r"\[([^\]]+)\]\(([^)]+)\)", ways))
-    at = STEMS.index(stem)
-    near = [f"{name}.ipynb" for name in (*STEMS[at + 1 : at + 2], *STEMS[max(at - 1, 0) : at])]
+    at, stems = notebook_stems().index(stem), notebook_stems()
+    near = [f"{name}.ipynb" for name in (*stems[at + 1 : at + 2], *stems[max(at - 1, 0) : at])]
     assert list(links.values())[: len(near)] == near and ("Previous lesson" in ways) is (at > 0)
     assert {"blank", "solved", "glossary", "contents"} <= set(links)
     for folder in (LESSONS, SOLUTIONS):
