@@ -12,7 +12,7 @@ def task(right, slips, run=torch.as_tensor):
     slips: {sentence: a result that earns it}
     run:   from the choice to the result
     """
-    return {"run": run, "holds": lambda result: _same(result, right), "shows": "{result}",
+    return {"run": run, "holds": lambda result: _same(result, right), "shows": "you get {result}",
             "otherwise": lambda choice, result: _says(result, right, slips)}
 
 
