@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 03 · The bottleneck, Bahdanau, version 0
 #
-# *75 minutes: reading 25, predicting 10, writing 40 · needs lesson 02 · two exercises*
+# *75 minutes: reading 24, predicting 9, writing 42 · needs lesson 02 · two exercises*
 #
 # **At the end you can**
 #
@@ -14,10 +14,10 @@
 import torch
 from torch import nn
 
-from course_lib import check, claim, intervene, predict
+from course_lib import check, claim, intervene, predict, shipped
 from course_lib.display import instruments, plots
 from course_lib.display.drawings import bottleneck as draw
-from course_lib.experiments import backwards, slopes
+from course_lib.experiments import backwards, opened, slopes
 
 torch.set_num_threads(1)
 
@@ -67,7 +67,7 @@ model = Bottleneck()
 
 
 def trace(T):
-    """By how much the vector changes if the first of T letters is another one."""
+    """By how much the vector of T times “a” changes if the first one is a “d”."""
     two = torch.zeros(2, T, dtype=torch.long)
     two[1, 0] = 1
     vectors = model.read(two)[1]  # (B, H) = (2, 72)
@@ -77,16 +77,16 @@ def trace(T):
 f"{trace(4):.2g}"
 
 # %% [markdown]
-# Untrained, and after four letters, exchanging the first one changes the vector by 0.14 at
-# most.
+# Untrained, and with "d" in the place of the first "a" of "aaaa", the vector changes by
+# 0.14 at most.
 
 # %% tags=["predict"]
 predict(
     "A text of 400 letters goes through the same encoder. How many numbers does the "
     "decoder get, and by how much do they change with the first letter?",
     {
-        "7,200, by about 0.14": "The state is *updated*, not made longer. `look` hands "
-        "over the last one.",
+        "7,200, by about 0.14": "The state is *updated*, not made longer. The last "
+        "one is handed over.",
         "72, by about 0.14": "The same 72 numbers now have 400 letters to hold. Each "
         "step writes over a part of what was there.",
         "72, by 0.0014, a hundredth": "A hundred times as many steps, and each takes "
@@ -346,7 +346,8 @@ plots.show(draw.cells(), "cells")
 # ($\odot$ multiplies number by number. Biases are left out.) Take one number of a GRU:
 # old state 0.8, candidate −0.4, $z = 0.9$. The new state is
 # $0.1 \cdot (-0.4) + 0.9 \cdot 0.8 = 0.68$. And if only the old state counted, the slope
-# of this step would be $z$. A gate with $z$ near 1 is *open* here.
+# of this step would be $z$. A gate with $z$ near 1 is *open* here. (These are PyTorch's
+# equations. In the paper, $r_t$ is multiplied before the matrix.)
 
 # %% tags=["predict"]
 predict(
@@ -949,12 +950,25 @@ plots.show(plots.panels({"weights": weights}, written, read, "weight",
                         labels=("read", "written")), "repaid")
 
 # %%
-pairs = [alignment(searcher, word) for word in ("repaid", "golden", "illusion")]
-instruments.show("alignment", "instrument-alignment", pairs=pairs, heard="left")
+translator = shipped.translator()  # of lesson 11
+
+
+def aligned(french):
+    """A French sentence, its English translation, and the weights (T_e, T_f)."""
+    weights, english, words = opened.where_it_looks(translator, french)
+    return words, english, weights
+
+
+pairs = [alignment(searcher, "repaid"), alignment(searcher, "illusion"),
+         aligned("Emma aime le chat noir")]
+instruments.show("alignment", "instrument-alignment", pairs=pairs,
+                 heard=["left", "left", None])
 
 # %% [markdown]
 # A diagonal, but **one place to the right** of the letter that is written. Point at the
-# letters, and read which part of the word each state has heard.
+# letters, and read which part of the word each state has heard. (The third button shows the
+# course's translator. Its scores are made in another way, and its alignment is read in the
+# same way.)
 #
 # The weights stand on **states**, not on letters. The state at "e" has read "re": it knows
 # "e" best and remembers the "r" before it. And the decoder has just written that "e". So it
@@ -1068,15 +1082,52 @@ claim("one is drawn to the letter or beside it, the other to the place or beside
       "after 600 steps and after 3,000",
       all(row[draws[name][0]] > 2 * row[draws[name][1]]
           for (name, _), rows in search.items() for row in rows))
-left = [row for (name, _), rows in search.items()
-        if name == "from the left" for row in rows]
+searching = [row for (name, _), rows in search.items()
+             if name == "from the left" for row in rows]
 claim("with all letters different next to no word of 16 letters is wrong, and longer "
       "words with as many repeats do better",
       all(row["different_16"] < 0.01 < 0.05 < row["random_16"]
-          and row["five_repeats_16"] > row["five_repeats_12"] for row in left))
+          and row["five_repeats_16"] > row["five_repeats_12"] for row in searching))
 claim("what draws the two networks trained today is what is stored",
       all(abs(found[name][what] - search[name, 600][0][f"{what}_within_1"]) < 0.2
           for name in found for what in ("letter", "place")))
+
+# %% [markdown]
+# ### Yours: lines that cross
+#
+# Back to the real translator. "Emma loves the black cat": its lines cross, since the French
+# cat comes before its colour. Find another sentence, without *noir*, in which a later
+# English word looks at an earlier French one. (It knows *chat, chien, maison, pomme,
+# femme, enfant, oiseau, voiture*, the adjectives *blanc, rouge, petit, grand, vieux*, the
+# verbs *voit, aime, vend, garde, trouve, achète*, *le, la, les, un, une, ce, deux, trois*
+# and some names, such as *Jane* and *Paul*.)
+
+# %%
+def looks(french):
+    """Where each English word looks most: the places, and the same in words."""
+    words, english, weights = aligned(french)
+    places = weights.argmax(1).tolist()[:-1]
+    seen = [f"{word} at {words[n]}" for word, n in zip(english, places, strict=False)]
+    return places, ", ".join(seen)
+
+
+# %% tags=["yours"]
+sentence = "Paul vend une pomme rouge"  # yours: a French sentence without “noir”
+intervene(
+    "a later English word looks most at an earlier French one",
+    sentence,
+    run=looks,
+    holds=lambda found: found[0] != sorted(found[0]),
+    among=lambda sentence: len(sentence.split()) > 2 and "noir" not in sentence,
+    shows="{result[1]}",
+    otherwise="Most adjectives stand behind their noun in French, and some before it.",
+)
+
+# %% tags=["claim"]
+# The proof
+claim("the translator looks at “noir” to write “black”, and then at “chat” to write "
+      "“cat”",
+      looks("Emma aime le chat noir")[1].endswith("black at noir, cat at chat"))
 
 # %% [markdown] name="luong"
 # ## The other name: Luong

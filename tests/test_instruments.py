@@ -36,7 +36,7 @@ DATA = {
     "lamp": {"rows": landscape.ROWS, "paint": landscape.PAINT, "regions": landscape.REGIONS,
              "questions": ["How is the weather?", "Is there water?", "Where is the cat?", "Is anyone at home?"]},
     "alignment": {"pairs": [("star", "rats", ALIGNED), (["the", "agreement"], ["l'", "accord"], torch.eye(2))],
-                  "heard": "left"},
+                  "heard": ["left", None]},
 }
 MOST = 60_000  # bytes
 
@@ -103,7 +103,8 @@ def test_the_colours_are_those_of_all_pictures():
     ("query-among-keys", {**DATA["query-among-keys"], "keys": torch.zeros(4, 3)}, "(4, 2)"),
     ("query-among-keys", {**DATA["query-among-keys"], "axes": ["warm"]}, "a plane has 2"),
     ("clock-hands", {"table": torch.zeros(64, 15)}, "an even number of columns"),
-    ("alignment", {"pairs": []}, "0 pairs"), ("alignment", {**DATA["alignment"], "heard": "both"}, "can be"),
+    ("alignment", {"pairs": []}, "0 pairs"),
+    ("alignment", {**DATA["alignment"], "heard": ["both", None]}, "for each of 2"),
     ("alignment", {"pairs": [("star", "rat", ALIGNED)]}, "(3, 4)"),
     ("alignment", {"pairs": [("s" * 17, "r", torch.ones(1, 17))]}, "17 were read"),
     ("lamp", {**DATA["lamp"], "rows": ["aa", "a"]}, "rows of equal length"),
@@ -356,7 +357,7 @@ def test_the_hands_show_the_learners_own_table(page):
 @pytest.mark.browser
 def test_an_alignment_shows_the_weights_of_what_is_pointed_at(page):
     """Lines to other letters than the weights', or a sentence that says more of a state than it had read."""
-    fill(page, html("alignment"), html("alignment", heard="right"))
+    fill(page, html("alignment"), html("alignment", heard=["right", "left"]))
     first, second = page.locator(".course-instrument").all()
 
     def thick(root):
@@ -375,7 +376,7 @@ def test_an_alignment_shows_the_weights_of_what_is_pointed_at(page):
     page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
     assert "To write “t”" in said(first)
     first.get_by_role("button", name="the agreement").click()
-    assert "To write “l'” it looks most at “the”" in said(first) and len(thick(first)) == 1
+    assert said(first) == "To write “l'” it looks most at “the”, with a weight of 1.00." and len(thick(first)) == 1
     first.get_by_role("button", name="start again").click()
     assert "To write “r”" in said(first)
 

@@ -18,7 +18,7 @@ class Alignment {
 
   // What the encoder had read when it came to a state
   before(j) {
-    return this.heard === "left" ? this.read.slice(0, j + 1) : this.read.slice(j).reverse();
+    return this.heard[this.which] === "left" ? this.read.slice(0, j + 1) : this.read.slice(j).reverse();
   }
 }
 
@@ -80,9 +80,9 @@ function lines_of(alignment, changed) {
 }
 
 function sentence(alignment) {
-  const { read, written, weights, at, most, heard } = alignment, seen = alignment.before(most);
+  const { read, written, weights, at, most, heard, which } = alignment, seen = alignment.before(most);
   const joined = [...read, ...written].every(part => part.length === 1) ? seen.join("") : seen.join(" ");
-  const known = heard === null ? "" : ` Up to there the encoder had read “${joined}”.`;
+  const known = heard[which] === null ? "" : ` Up to there the encoder had read “${joined}”.`;
   return `To write “${written[at]}” it looks most at “${read[most]}”, with a weight of ${number(weights[most])}.${known}`;
 }
 

@@ -11,12 +11,14 @@ def given(pairs, heard=None):
 
     pairs: 1 to 8 triples (read, written, weights): 2 to 16 words or letters that were read, 1 to 16 that were written,
            and the (written, read) weights
-    heard: "left" or "right": the end from which the encoder had read up to each state; None says nothing of it
+    heard: for each pair "left" or "right", the end from which the encoder had read up to each state, or None: of it
+           nothing is said
     """
     if not 1 <= len(pairs) <= 8:
         raise ValueError(f"there are {len(pairs)} pairs, and there is room for 1 to 8")
-    if heard not in (None, "left", "right"):
-        raise ValueError(f'heard is {heard!r}, and can be "left", "right" or None')
+    heard = [None] * len(pairs) if heard is None else list(heard)
+    if len(heard) != len(pairs) or not set(heard) <= {None, "left", "right"}:
+        raise ValueError(f'heard is {heard}, and has to say "left", "right" or None for each of {len(pairs)} pairs')
     plainly = []
     for read, written, weights in pairs:
         read, written = list(map(str, read)), list(map(str, written))
