@@ -78,14 +78,32 @@ def cells_for(stem, claim):
     last = next((n for n, source in enumerate(sources) if claim in claims_of(source)), None)
     if last is None:
         raise RefutingError(f"solutions/{stem}.py has no claim “{claim}”")
-    proof = _without(sources[last], lambda call: call == "claim", but=claim)
-    needed, wanted = [proof], _read_and_bound(proof)[0]
-    for source in reversed(sources[:last]):
-        read, bound = _read_and_bound(source)
-        if bound & wanted:
-            needed.insert(0, source)
-            wanted = wanted - bound | read
-    return needed
+    cells = [*sources[:last], _without(sources[last], lambda call: call == "claim", but=claim)]
+    needed, wanted = {last}, set(_read_and_bound(cells[last])[0])
+    for n in reversed(range(last)):
+        _need(n, cells, needed, wanted)
+    while late := _late(cells, needed):  # a function reads names that are bound below it
+        needed.add(late)
+        wanted = set(_read_and_bound(cells[late])[0])
+        for n in reversed(range(late)):
+            _need(n, cells, needed, wanted)
+    return [cells[n] for n in sorted(needed)]
+
+
+def _need(n, cells, needed, wanted):
+    """Take cell n where it binds a wanted name; then what it reads is wanted."""
+    read, bound = _read_and_bound(cells[n])
+    if bound & wanted:
+        needed.add(n)
+        wanted -= bound
+        wanted |= read
+
+
+def _late(cells, needed):
+    """The last cell that binds a name which needed cells read and none of them binds, or None."""
+    read, bound = (set().union(*(_read_and_bound(cells[n])[part] for n in needed)) for part in (0, 1))
+    return next((n for n in reversed(range(len(cells))) if n not in needed
+                 and _read_and_bound(cells[n])[1] & (read - bound)), None)
 
 
 def is_a_verdict_of_training(stem, claim):
@@ -166,14 +184,14 @@ def _walk(body, read, bound):
         elif isinstance(node, ast.Import | ast.ImportFrom):
             bound |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
         else:
-            inside = [child for block in BLOCKS for child in getattr(node, block, [])]
+            inside, stored = [child for block in BLOCKS for child in getattr(node, block, [])], set()
             for part in (part for part in ast.iter_child_nodes(node) if part not in inside):
                 loops = {name for c in ast.walk(part) if isinstance(c, ast.comprehension)
                          for name in _names(c.target, ast.Store)}
                 more = _names(node.target, ast.Store) if isinstance(node, ast.AugAssign) else set()
                 read |= (_names(part, ast.Load) | more) - loops - bound
-            bound |= set().union(*(_names(part, ast.Store) for part in ast.iter_child_nodes(node)
-                                   if part not in inside))
+                stored |= _names(part, ast.Store) - loops
+            bound |= stored
             for child in inside:
                 _walk(child.body if isinstance(child, ast.ExceptHandler) else [child], read, bound)
 
