@@ -65,7 +65,7 @@ def _gradient(w):
 
 
 FLAT = {"run": _gradient, "holds": lambda slope: slope.abs() < 1e-6, "shows": "the gradient at {choice} is {result:g}",
-        "otherwise": lambda w, slope: "There the *sum* is 0, and its slope is not." if w in (0, -2) else
+        "otherwise": lambda w, slope: "There the sum is 0, and its slope is not." if w in (0, -2) else
         "It rises there: go to the left." if slope > 0 else "It falls there: go to the right."}
 
 

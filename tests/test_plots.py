@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from course_lib.display import dark, descriptions, drawings, pictures, plots, style
-from course_lib.staff.lesson_text import ROOT, notebook_stems
+from course_lib.staff.lesson_text import ROOT, notebook_stems, number_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -86,7 +86,7 @@ def test_every_description_has_one_key_in_the_file_of_a_lesson():
     """A description that another lesson's hides, or that no lesson finds."""
     described = descriptions.described()
     keys = [key for file in described.values() for key in file]
-    assert len(keys) == len(set(keys)) and set(described) <= {stem.split("_")[0] for stem in notebook_stems()}
+    assert len(keys) == len(set(keys)) and set(described) <= set(map(number_of, notebook_stems()))
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key) for key in keys)
     assert all(len(text.split()) >= 6 for file in described.values() for text in file.values())
 

@@ -45,7 +45,7 @@ def test_a_right_choice_is_right_however_it_is_written(task, choice):
     (primer.mixture(X), [0.5, 0.5], "the mean"), (primer.mixture(X), [1, 0], "numbers are others"),
     (primer.lowest(X), torch.tensor([[-1.0], [-4]]), "That adds"),
     (primer.lowest(X), torch.tensor([[4.0], [1]]), "first row"),
-    (primer.FLAT, 0, "the *sum* is 0"), (primer.FLAT, 3, "to the left"), (primer.FLAT, -5, "to the right"),
+    (primer.FLAT, 0, "the sum is 0"), (primer.FLAT, 3, "to the left"), (primer.FLAT, -5, "to the right"),
     (primer.rate(train), 0.05, "creeps"), (primer.rate(train), 0.95, "to and fro"),
     (primer.rate(train), 1.2, "lands farther")])
 def test_a_wrong_choice_is_told_which_slip_it_is(task, choice, says):

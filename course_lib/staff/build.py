@@ -14,7 +14,16 @@ import time
 from course_lib.staff import formulas, questions, syllabus, watching
 from course_lib.staff.answers import as_written, marks_outside, source_and_stub
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import LESSONS, PRIMER, ROOT, SOLUTIONS, LessonError, notebook_stems, read_lesson
+from course_lib.staff.lesson_text import (
+    LESSONS,
+    PRIMER,
+    ROOT,
+    SOLUTIONS,
+    LessonError,
+    notebook_stems,
+    number_of,
+    read_lesson,
+)
 from course_lib.staff.notebooks import code_fingerprint, compose, digest, execute, read, to_bytes
 
 REBUILD = "run python -m course_lib.staff.build {}"
@@ -23,7 +32,7 @@ REBUILD = "run python -m course_lib.staff.build {}"
 def main(arguments=None):
     """Build or check; the exit status is 0 where everything is as it should be."""
     options = _options(arguments)
-    unknown = set(options.lessons) - {stem.split("_")[0] for stem in notebook_stems()}
+    unknown = set(options.lessons) - set(map(number_of, notebook_stems()))
     if unknown:
         return _report([f"there is no lesson {n} in solutions/" for n in sorted(unknown)])
     if options.watch:

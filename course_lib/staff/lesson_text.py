@@ -60,7 +60,7 @@ class Lesson:
 
     @property
     def number(self):
-        return self.stem.split("_")[0]
+        return number_of(self.stem)
 
     @property
     def exercises(self):
@@ -72,6 +72,11 @@ class Lesson:
 
     def where(self, cell):
         return f"solutions/{self.stem}.py:{cell.line}"
+
+
+def number_of(stem):
+    """What the text of a lesson is called by: "04" of "04_scaling"; the primer has its name."""
+    return stem.split("_")[0]
 
 
 def lesson_stems(folder=SOLUTIONS):

@@ -79,28 +79,22 @@ def cells_for(stem, claim):
     if last is None:
         raise RefutingError(f"solutions/{stem}.py has no claim “{claim}”")
     cells = [*sources[:last], _without(sources[last], lambda call: call == "claim", but=claim)]
-    needed, wanted = {last}, set(_read_and_bound(cells[last])[0])
-    for n in reversed(range(last)):
-        _need(n, cells, needed, wanted)
-    while late := _late(cells, needed):  # a function reads names that are bound below it
-        needed.add(late)
-        wanted = set(_read_and_bound(cells[late])[0])
-        for n in reversed(range(late)):
-            _need(n, cells, needed, wanted)
+    needed, at = set(), last
+    while at is not None:
+        needed.add(at)
+        wanted = set(_read_and_bound(cells[at])[0])
+        for n in reversed(range(at)):
+            read, bound = _read_and_bound(cells[n])
+            if bound & wanted:
+                needed.add(n)
+                wanted = wanted - bound | read
+        at = _late(cells, needed)
     return [cells[n] for n in sorted(needed)]
 
 
-def _need(n, cells, needed, wanted):
-    """Take cell n where it binds a wanted name; then what it reads is wanted."""
-    read, bound = _read_and_bound(cells[n])
-    if bound & wanted:
-        needed.add(n)
-        wanted -= bound
-        wanted |= read
-
-
 def _late(cells, needed):
-    """The last cell that binds a name which needed cells read and none of them binds, or None."""
+    """The last cell that binds a name which needed cells read and none of them binds, as a function may read what is
+    bound below it; or None."""
     read, bound = (set().union(*(_read_and_bound(cells[n])[part] for n in needed)) for part in (0, 1))
     return next((n for n in reversed(range(len(cells))) if n not in needed
                  and _read_and_bound(cells[n])[1] & (read - bound)), None)
@@ -171,7 +165,7 @@ def _without(source, unwanted, but=None):
 def _read_and_bound(source):
     """(names that a cell reads before it binds them, names that it binds)."""
     read, bound = set(), set()
-    _walk(ast.parse(source).body, read, bound)
+    _walk(_parsed(source), read, bound)
     return read, bound
 
 

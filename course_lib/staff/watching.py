@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from course_lib.staff.lesson_text import ROOT, SOLUTIONS, notebook_stems
+from course_lib.staff.lesson_text import ROOT, SOLUTIONS, notebook_stems, number_of
 
 SECONDS = 0.5  # between two looks at the texts
 
@@ -23,7 +23,7 @@ def watch(numbers=(), options=()):
         while True:
             time.sleep(SECONDS)
             now = _saved()
-            changed = sorted({stem.split("_")[0] for stem in now if now[stem] != before.get(stem)})
+            changed = sorted({number_of(stem) for stem in now if now[stem] != before.get(stem)})
             before = now  # what is saved during a build is built after it
             if chosen := [number for number in changed if not numbers or number in numbers]:
                 for line in _built([*options, *chosen]):

@@ -73,9 +73,9 @@ def _lstm(sheet, x):
         sheet.box(at, 231, wide, 34, says, colour)
 
 
-def curve(shares, name):
+def curve(shares):
     """{length: share of words without a mistake} of one network."""
-    return over_lengths({name: ([shares], style.INK, "--")})
+    return over_lengths({"": ([shares], style.INK, "--")})
 
 
 def rivals(by):

@@ -9,12 +9,10 @@ def backward():
     sheet = Sheet(760, 230)
     w, square, double, total = (sheet.box(*at) for at in (
         (70, 105, 60, 44, "w"), (290, 50, 110, 44, "w²"), (290, 160, 110, 44, "2 w"), (500, 105, 70, 44, "+")))
-    for to, name in ((square, "3"), (double, "3")):
-        sheet.arrow((w.right, w.y), (to.left, to.y), name="")
-        sheet.text((w.right + to.left) / 2 - 14, (w.y + to.y) / 2 - 14 * (1 if to is square else -1), name)
-    for of, name in ((square, "9"), (double, "6")):
-        sheet.arrow((of.right, of.y), (total.left, total.y))
-        sheet.text((of.right + total.left) / 2 + 8, (of.y + total.y) / 2 - 14 * (1 if of is square else -1), name)
+    for middle, up, number in ((square, -14, "9"), (double, 14, "6")):
+        for start, end, passes, right in ((w, middle, "3", -14), (middle, total, number, 8)):
+            sheet.arrow((start.right, start.y), (end.left, end.y))
+            sheet.text((start.right + end.left) / 2 + right, (start.y + end.y) / 2 + up, passes)
     sheet.arrow((total.right, total.y), (640, total.y))
     sheet.text(655, total.y, "15", bold=True, anchor="start")
     sheet.text(290, 16, "slope 2 w = 6", 13, style.ACCENT, bold=True)

@@ -61,10 +61,9 @@ function lines_of(alignment, changed) {
     const from = across(at, written.length), cell = Math.min(CELL, wide / read.length - 3);
     lower.forEach((l, j) => {
       const weight = weights[j] ?? 0, x = across(j, read.length), there = j < read.length;
-      const ink = `color-mix(in srgb, var(--weight) ${(85 * weight).toFixed(1)}%, var(--paper))`;
       shown(set(line_at(l.line, from, ABOVE + 15, x, BELOW), { "stroke-width": 0.5 + 12 * weight,
         opacity: 0.2 + 0.7 * weight }), there && weight >= 0.005);
-      shown(set(box_at(l.cell, x - cell / 2, BELOW, cell, CELL), { style: `fill: ${ink}` }), there);
+      shown(set(box_at(l.cell, x - cell / 2, BELOW, cell, CELL), { style: filled("weight", 85 * weight) }), there);
       shown(set(text_at(l.name, x, BELOW + CELL / 2 + 5, read[j] ?? ""),
         { style: `fill: var(--${weight > 0.5 ? "paper" : "ink"})` }), there);
       shown(text_at(l.share, x, BELOW + CELL + 16, number(weight)), there && cell > 30);
@@ -79,10 +78,12 @@ function lines_of(alignment, changed) {
   return made;
 }
 
+// Letters stand close, words apart
+const joined = parts => parts.join(parts.every(part => part.length === 1) ? "" : " ");
+
 function sentence(alignment) {
-  const { read, written, weights, at, most, heard, which } = alignment, seen = alignment.before(most);
-  const joined = [...read, ...written].every(part => part.length === 1) ? seen.join("") : seen.join(" ");
-  const known = heard[which] === null ? "" : ` Up to there the encoder had read “${joined}”.`;
+  const { read, written, weights, at, most, heard, which } = alignment;
+  const known = heard[which] === null ? "" : ` Up to there the encoder had read “${joined(alignment.before(most))}”.`;
   return `To write “${written[at]}” it looks most at “${read[most]}”, with a weight of ${number(weights[most])}.${known}`;
 }
 
@@ -92,23 +93,18 @@ instrument("alignment", given => {
     alignment.start();
     draw();
   });
-  const choosing = alignment.pairs.map(([read], n) => {
-    const glue = read.every(part => part.length === 1) ? "" : " ";
-    const button = html("button", { type: "button", ...OURS }, read.join(glue));
-    button.addEventListener("click", () => {
-      alignment.take(n);
-      draw();
-    });
-    return button;
+  const choosing = choices(alignment.pairs.map(([read]) => joined(read)), n => {
+    alignment.take(n);
+    draw();
   });
 
   function draw() {
-    choosing.forEach((button, n) => set(button, { "aria-pressed": n === alignment.which }));
+    choosing.show(alignment.which);
     drawn.redraw();
     framed.say(sentence(alignment));
   }
 
   const thick = html("p", { class: "note" }, "A line is as thick as its weight.");
-  const parts = [...framed.head, html("div", { class: "questions" }, ...choosing), framed.says, drawn.drawing, thick];
+  const parts = [...framed.head, choosing.field, framed.says, drawn.drawing, thick];
   return { title, parts, draw };
 });

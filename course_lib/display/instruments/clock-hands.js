@@ -72,7 +72,7 @@ function clocks(hands) {
 const HEAD = 18, STRIP = 18;
 const hue = (x, full) => {
   const share = full * Math.min(Math.abs(x), 1);
-  return { style: `fill: color-mix(in srgb, var(--${x < 0 ? "minus" : "plus"}) ${share.toFixed(1)}%, var(--paper))` };
+  return { style: filled(x < 0 ? "minus" : "plus", share) };
 };
 
 function heat_map(hands, changed) {

@@ -105,6 +105,20 @@ function tick_box(label, move) {
   return { field: html("label", { class: "switch" }, input, html("span", {}, label)), show };
 }
 
+// A row of buttons, one of which is chosen. take(n): called with the one that is pressed
+function choices(labels, take) {
+  const buttons = labels.map((label, n) => {
+    const button = html("button", { type: "button", ...OURS }, label);
+    button.addEventListener("click", () => take(n));
+    return button;
+  });
+  const show = chosen => buttons.forEach((button, n) => set(button, { "aria-pressed": n === chosen }));
+  return { field: html("div", { class: "questions" }, ...buttons), show };
+}
+
+// The look of what is filled to so many percent; 0 is paper
+const filled = (hue, percent) => `fill: color-mix(in srgb, var(--${hue}) ${percent.toFixed(1)}%, var(--paper))`;
+
 // A round mark that can be held
 const knob = (colour, radius, hold) => svg("g", {}, circle("none", { r: hold, "pointer-events": "all" }),
   circle("paper", { r: radius, stroke: paint(colour), "stroke-width": radius / 2.2 }),

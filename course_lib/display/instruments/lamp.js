@@ -117,8 +117,7 @@ function rows_of_weights(looks) {
       line.name.classList.toggle("strong", q === looks.asked);
       looks.names.forEach((_, n) => {
         const share = shares ? shares[n] : 0, y = top + above;
-        const mixed = `color-mix(in srgb, var(--weight) ${(85 * share).toFixed(1)}%, var(--paper))`;
-        set(box_at(line.cells[n], left + n * cell + 1, y + 1, cell - 2, LINE - 2), { style: `fill: ${mixed}` });
+        set(box_at(line.cells[n], left + n * cell + 1, y + 1, cell - 2, LINE - 2), { style: filled("weight", 85 * share) });
         set(text_at(line.numbers[n], left + (n + 0.5) * cell, y + LINE / 2 + 4, shares ? number(share) : "·"),
           { style: `fill: var(--${share > 0.5 ? "paper" : "ink"})` });
       });
@@ -144,23 +143,19 @@ instrument("lamp", given => {
     looks.start();
     draw();
   });
-  const asking = looks.questions.map((question, q) => {
-    const button = html("button", { type: "button", ...OURS }, question);
-    button.addEventListener("click", () => {
-      looks.ask(q);
-      draw();
-    });
-    return button;
+  const asking = choices(looks.questions, q => {
+    looks.ask(q);
+    draw();
   });
 
   function draw() {
-    asking.forEach((button, q) => set(button, { "aria-pressed": q === looks.asked }));
+    asking.show(looks.asked);
     for (const drawing of drawings) drawing.redraw();
     framed.say(sentence(looks));
   }
 
   const named = html("p", { class: "note" }, "Share of the time that the lamp was over each region:");
-  const parts = [...framed.head, html("div", { class: "questions" }, ...asking), framed.says,
+  const parts = [...framed.head, asking.field, framed.says,
     html("div", { class: "night" }, drawings[0].drawing), named, drawings[1].drawing];
   return { title, parts, draw };
 });

@@ -149,7 +149,7 @@ function point_at(drawing, scores, changed, find) {
 const STEEPEST = 0.25;  // p(1 − p) at p = 1/2; the colours stay the same for every softmax
 const hue = x => {
   const share = 100 * Math.sqrt(Math.min(Math.abs(x) / STEEPEST, 1));
-  return { style: `fill: color-mix(in srgb, var(--${x < 0 ? "minus" : "plus"}) ${share.toFixed(1)}%, var(--paper))` };
+  return { style: filled(x < 0 ? "minus" : "plus", share) };
 };
 
 function jacobian(scores, changed) {

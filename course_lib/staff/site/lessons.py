@@ -8,7 +8,7 @@ import struct
 
 from course_lib.staff import site
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import ROOT, WAYS_ON, lesson_stems
+from course_lib.staff.lesson_text import ROOT, WAYS_ON, lesson_stems, number_of
 from course_lib.staff.notebooks import FURTHER, without_magics
 from course_lib.staff.site.page import LESSONS, Page
 from course_lib.staff.syllabus import colab
@@ -33,7 +33,7 @@ def page(stem, part=LESSONS):
     files = f"solutions/{stem}.ipynb", f"lessons/{stem}.ipynb"
     for path in files:
         if not (ROOT / path).exists():
-            raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {stem.split('_')[0]}")
+            raise site.SiteError(f"{path} is missing: run python -m course_lib.staff.build {number_of(stem)}")
     notebook = json.loads((ROOT / files[0]).read_text(encoding="utf-8"))
     of_the_page = {TAG, WAYS_ON}  # the site has buttons and a menu of its own
     notebook["cells"] = [c for c in notebook["cells"] if not of_the_page & set(c["metadata"].get("tags", []))]
