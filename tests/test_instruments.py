@@ -9,6 +9,7 @@ import nbformat
 import pytest
 import torch
 
+from course_lib.attention import self_attention
 from course_lib.display import instruments
 from course_lib.display.dark import on_dark
 from course_lib.display.descriptions import description
@@ -37,6 +38,10 @@ DATA = {
              "questions": ["How is the weather?", "Is there water?", "Where is the cat?", "Is anyone at home?"]},
     "alignment": {"pairs": [("star", "rats", ALIGNED), (["the", "agreement"], ["l'", "accord"], torch.eye(2))],
                   "heard": ["left", None]},
+    "projection": {"names": ["Ann", "reads", "books"], "features": ["who", "does", "what", "old"],
+                   "asked": ["who", "does"], "handed": ["old"], "asks": 2,
+                   "x": [[2, 0, 0, 1], [0, 2, 0, 0.5], [0, 0, 1, -1]],
+                   "W_q": [[0, 2], [2, 0], [1, 3], [0, 0]], "W_k": torch.eye(4)[:, :2], "W_v": torch.eye(4)[:, 3:]},
 }
 MOST = 60_000  # bytes
 
@@ -107,6 +112,10 @@ def test_the_colours_are_those_of_all_pictures():
     ("alignment", {**DATA["alignment"], "heard": ["both", None]}, "for each of 2"),
     ("alignment", {"pairs": [("star", "rat", ALIGNED)]}, "(3, 4)"),
     ("alignment", {"pairs": [("s" * 17, "r", torch.ones(1, 17))]}, "17 were read"),
+    ("projection", {**DATA["projection"], "asks": 3}, "one of the 3 words"),
+    ("projection", {**DATA["projection"], "names": ["Ann"]}, "room for 2 to 8"),
+    ("projection", {**DATA["projection"], "W_k": torch.eye(4)}, "W_k has shape (4, 4)"),
+    ("projection", {**DATA["projection"], "handed": []}, "a value 0"),
     ("lamp", {**DATA["lamp"], "rows": ["aa", "a"]}, "rows of equal length"),
     ("lamp", {**DATA["lamp"], "questions": []}, "0 questions"),
     ("lamp", {**DATA["lamp"], "paint": {"m": "green"}}, "no colour of six hexadecimal digits"),
@@ -379,6 +388,32 @@ def test_an_alignment_shows_the_weights_of_what_is_pointed_at(page):
     assert said(first) == "To write “l'” it looks most at “the”, with a weight of 1.00." and len(thick(first)) == 1
     first.get_by_role("button", name="start again").click()
     assert "To write “r”" in said(first)
+
+
+@pytest.mark.browser
+def test_one_word_asks_step_by_step_as_version_5_does(page):
+    """A sentence about another word than the frame's, or an output that is not version 5's."""
+    fill(page, html("projection"))
+    root, data = page.locator(".course-instrument"), {k: torch.as_tensor(v) for k, v in DATA["projection"].items()
+                                                      if k in ("x", "W_q", "W_k", "W_v")}
+    out = self_attention(*(value.float() for value in data.values()))
+    assert "its query asks for who 1, does 3; its key says nothing; its value hands over old −1." in said(root)
+    root.get_by_role("button", name="2 compare").click()
+    assert "With “reads”: 3 · 2 = 6, and divided by √2 that is 4.24." in said(root)
+    assert root.locator("rect[fill='var(--weight)']:not([display=none])").count() == 0, "no weight yet"
+    root.get_by_role("button", name="4 mix").click()
+    mark = root.get_by_role("slider", name="the word that asks")
+    mark.focus()
+    for n in (2, 1, 0):
+        assert mark.get_attribute("aria-valuetext") == DATA["projection"]["names"][n]
+        assert f"receives old {out[n].item():.2f}." in said(root).replace("−", "-")
+        page.keyboard.press("ArrowUp")
+    drag(page, mark, 0, 60)
+    assert mark.get_attribute("aria-valuenow") in ("2", "3")
+    root.get_by_role("button", name="start again").click()
+    number = root.locator("text", has_text=re.compile("^3$")).last.bounding_box()  # of a query: 1 · 3
+    page.mouse.move(number["x"] + 3, number["y"] + 3)
+    assert "“books”, does of its query: its row of x with this column of W_q is 1 · 3 = 3." in said(root)
 
 
 @pytest.mark.browser

@@ -20,6 +20,7 @@ from course_lib.experiments.tables import ResultsError
 MODULES = {
     "03-cells": "backwards", "03-cliff": "backwards", "03-search": "backwards",
     "04-scaling": "scaling", "04-scorers": "scorers", "04-scorers-early": "scorers",
+    "05-relations": "relations",
     "06-heads": "heads",
     "08-scales": "wires", "08-width": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
