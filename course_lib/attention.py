@@ -250,16 +250,16 @@ class MultiHeadAttention(nn.Module):
                 f"there are {key.shape[1]} keys and {value.shape[1]} values: "
                 "each key needs its value"
             )
-        heads = (self.num_heads, self.d_head)
-        q = self.W_q(query).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tq, d_head)
-        k = self.W_k(key).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)
-        v = self.W_v(value).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)
         if mask is not None and mask.dim() == 3:
             mask = mask[:, None]  # (B, 1, Tq, Tk), the same for all heads
+        heads = (self.num_heads, self.d_head)  # blank: project, split, attend with this mask, join, project
+        q = self.W_q(query).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tq, d_head)  # blank
+        k = self.W_k(key).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)  # blank
+        v = self.W_v(value).unflatten(-1, heads).transpose(1, 2)  # (B, H, Tk, d_head)  # blank
         # torch's scaled_dot_product_attention gives what the one above gives, but never
         # keeps a (Tq, Tk) matrix.
-        out = F.scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)
-        return self.W_o(out.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
+        out = F.scaled_dot_product_attention(q, k, v, mask)  # (B, H, Tq, d_head)  # blank
+        return self.W_o(out.transpose(1, 2).flatten(2))  # (B, Tq, d_model)  # blank
 
 
 def attention_patterns(model, *inputs):

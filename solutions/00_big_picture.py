@@ -18,7 +18,7 @@ import torch
 from course_lib import check, claim, intervene, predict, shipped
 from course_lib.display import plots
 from course_lib.display.drawings import big_picture as draw
-from course_lib.experiments import opened
+from course_lib.experiments import looking, opened
 
 torch.set_num_threads(1)
 
@@ -246,7 +246,7 @@ intervene(
 # %% tags=["claim"]
 # The proof
 pairs = opened.new_pairs(50)
-still_right = {part: opened.right(opened.silenced(translator, part), pairs)
+still_right = {part: looking.right(opened.silenced(translator, part), pairs)
                for part in ("encoder", "cross_attn")}
 claim("as trained all vectors depend on the first word, silent only its own does",
       (vectors_that_change(translator), vectors_that_change(silent)) == (7, 1))

@@ -1002,7 +1002,7 @@ claim("versions 1 and 2, trained again, come out as they are stored",
 
 # %%
 from course_lib import shipped
-from course_lib.experiments import opened
+from course_lib.experiments import looking, opened
 
 translator = shipped.translator()
 translator.translate("Jane visite l'Afrique en septembre.")
@@ -1027,8 +1027,8 @@ predict(
 
 # %% tags=["nbval-ignore-output"]
 pairs = opened.new_pairs(50)
-undivided = opened.right(opened.with_divisor(translator, 1), pairs)
-opened.right(translator, pairs), undivided
+undivided = looking.right(opened.with_divisor(translator, 1), pairs)
+looking.right(translator, pairs), undivided
 
 # %%
 before, after = (opened.score_spreads(model, translator, pairs)
@@ -1054,7 +1054,7 @@ divisor = 100  # yours: a number above 0; √32 = 5.7 is what it was trained wit
 intervene(
     "a divisor with which the translator loses at least 10 of the 50 sentences",
     divisor,
-    run=lambda number: opened.right(opened.with_divisor(translator, number), pairs),
+    run=lambda number: looking.right(opened.with_divisor(translator, number), pairs),
     holds=lambda still_right: still_right <= 40,
     among=lambda number: number > 0,
     shows="divided by {choice:g}, {result} of 50 are right",

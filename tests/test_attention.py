@@ -23,6 +23,7 @@ from course_lib.attention import (
     softmax,
     weighted_sum,
 )
+from course_lib.experiments import looking
 from course_lib.fused import fused_attention
 from course_lib.masks import causal_mask, padding_mask, padding_mask_from_ids
 from course_lib.transformer import EncoderLayer
@@ -277,6 +278,15 @@ def test_the_patterns_of_an_attention_with_a_flag_follow_it(is_causal):
     pattern = attention_patterns(attention, x, x, x)[""]
     assert bool(pattern.triu(1).any()) is not is_causal
     assert torch.allclose(pattern.sum(-1), torch.ones(1, 2, 4))
+
+
+def test_where_heads_look_can_be_read_off_their_results():
+    """Heads in another order, or the weights of another word."""
+    attention, x = MultiHeadAttention(12, 3), torch.randn(2, 4, 12)
+    expected = attention_patterns(attention, x, x, x)[""]
+    assert torch.allclose(looking.patterns(attention, x), expected, atol=1e-6)
+    with pytest.raises(IndexError):
+        looking.patterns(attention, torch.randn(1, 5, 12))  # more words than a head has places
 
 
 @pytest.mark.parametrize("shape", [None, (5, 7), (2, 5, 7), (2, 1, 7)])

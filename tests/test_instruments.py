@@ -42,6 +42,9 @@ DATA = {
                    "asked": ["who", "does"], "handed": ["old"], "asks": 2,
                    "x": [[2, 0, 0, 1], [0, 2, 0, 0.5], [0, 0, 1, -1]],
                    "W_q": [[0, 2], [2, 0], [1, 3], [0, 0]], "W_k": torch.eye(4)[:, :2], "W_v": torch.eye(4)[:, 3:]},
+    "heads": {"words": ["cats", "do", "not", "bark"], "asks": 3,
+              "layers": {"below": torch.stack([torch.eye(4), torch.eye(4).roll(1, 0)]),
+                         "above": torch.stack([ALIGNED])}},
 }
 MOST = 60_000  # bytes
 
@@ -116,6 +119,11 @@ def test_the_colours_are_those_of_all_pictures():
     ("projection", {**DATA["projection"], "names": ["Ann"]}, "room for 2 to 8"),
     ("projection", {**DATA["projection"], "W_k": torch.eye(4)}, "W_k has shape (4, 4)"),
     ("projection", {**DATA["projection"], "handed": []}, "a value 0"),
+    ("heads", {**DATA["heads"], "asks": 4}, "one of the 4 words"),
+    ("heads", {**DATA["heads"], "words": ["cats"]}, "room for 2 to 14"),
+    ("heads", {**DATA["heads"], "layers": {}}, "0 layers"),
+    ("heads", {**DATA["heads"], "layers": {"one": torch.eye(4)}}, "the weights of one has shape (4, 4)"),
+    ("heads", {**DATA["heads"], "layers": {"one": torch.ones(13, 4, 4)}}, "one has 13 heads"),
     ("lamp", {**DATA["lamp"], "rows": ["aa", "a"]}, "rows of equal length"),
     ("lamp", {**DATA["lamp"], "questions": []}, "0 questions"),
     ("lamp", {**DATA["lamp"], "paint": {"m": "green"}}, "no colour of six hexadecimal digits"),
@@ -417,6 +425,29 @@ def test_one_word_asks_step_by_step_as_version_5_does(page):
 
 
 @pytest.mark.browser
+def test_each_head_shows_the_weights_of_the_word_that_asks(page):
+    """Another word's row, another layer's heads, or a sentence that is not of the squares."""
+    fill(page, html("heads"))
+    root = page.locator(".course-instrument")
+    assert said(root) == "In below, “bark” asks: head 1 looks most at “bark” (1.00), head 2 looks most at “not” (1.00)."
+    mark = root.get_by_role("slider", name="the word that asks")
+    mark.focus()
+    page.keyboard.press("ArrowLeft")
+    assert mark.get_attribute("aria-valuetext") == "not, number 3 of 4"
+    assert "head 1 looks most at “not” (1.00), head 2 looks most at “do” (1.00)" in said(root)
+    root.get_by_role("button", name="above").click()
+    assert said(root) == "In above, “not” asks: it looks most at “not” (0.70)."
+    shares = root.locator("text:not([display=none])", has_text=re.compile(r"^0\.\d\d$")).all_text_contents()
+    assert shares == ["0.30", "0.70"]
+    page.keyboard.press("Tab")
+    box = root.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 60)
+    assert "In above, “cats” asks: it looks most at “bark” (0.90)." == said(root)
+    root.get_by_role("button", name="start again").click()
+    assert "In below, “bark” asks" in said(root)
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("dark, says", [(False, ""), (True, ""), (True, 'data-jp-theme-light="false"')])
 def test_axe_finds_nothing_to_say(page, dark, says):
     """A control without a name, words too pale, or a role that promises what is not there."""
@@ -458,7 +489,7 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
     foreign = nbformat.v4.new_code_cell("# a stranger's", outputs=[output], execution_count=1)
     write_notebook(folder / "foreign.ipynb", [foreign])
     with jupyter_lab(folder, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
-        page = browser.new_page(viewport={"width": 1300, "height": 4200})
+        page = browser.new_page(viewport={"width": 1300, "height": 4800})
         page.goto(address("own.ipynb"))
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         _wait_until_idle(page)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention, attention_patterns
-from course_lib.data.small_french import splits, written
+from course_lib.data.small_french import splits
 from course_lib.data.vocabulary import BOS, PAD
 from course_lib.shipped.models import TRANSLATOR
 from course_lib.targets import shift_right
@@ -78,11 +78,6 @@ def with_divisor(of, divisor):
             for parameter in attention.W_q.parameters():
                 parameter *= d_head**0.5 / divisor
     return of._replace(model=model)
-
-
-def right(of, pairs):
-    """How many of these sentences it translates without a mistake."""
-    return sum(of.translate(written(pair.french)) == written(pair.english) for pair in pairs)
 
 
 def largest_weights(of, pairs):

@@ -20,7 +20,7 @@ from course_lib.checks.engine.mistakes import in_code
 from course_lib.staff.lesson_text import LESSONS, PRIMER, ROOT, WAYS_ON, LessonError, lesson_stems, read_lesson
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
-from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_twins
+from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_heirs, without_twins
 
 COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt", "start.py")
 LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
@@ -98,6 +98,8 @@ def package_files(chosen, decided):
             files[inside] = cut(module, path.read_text(encoding="utf-8"), decided, spared).encode()
         elif path.name.startswith(open_checks):
             files[inside] = without_twins(module, path.read_text(encoding="utf-8")).encode()
+        elif path.suffix == ".py":
+            files[inside] = without_heirs(path.read_text(encoding="utf-8"), decided).encode()
     return files
 
 

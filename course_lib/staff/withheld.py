@@ -110,6 +110,16 @@ def cut(module, text, decided, spared=frozenset()):
     return text
 
 
+def without_heirs(text, decided):
+    """The text of a module, with those classes coded that inherit from an open answer: they do what it does."""
+    lines, open_ = text.splitlines(), {fate.name for fate in decided if fate.what != KEPT}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) and {getattr(base, "id", "") for base in node.bases} & open_:
+            source = dedented(lines, node)
+            text = text.replace(source, _coded(source, "It inherits from what is still to be written."))
+    return text
+
+
 def without_twins(module, text):
     """The text of a check, with those functions coded that do what an answer does.
 

@@ -65,7 +65,7 @@ function lines_of(alignment, changed) {
         opacity: 0.2 + 0.7 * weight }), there && weight >= 0.005);
       shown(set(box_at(l.cell, x - cell / 2, BELOW, cell, CELL), { style: filled("weight", 85 * weight) }), there);
       shown(set(text_at(l.name, x, BELOW + CELL / 2 + 5, read[j] ?? ""),
-        { style: `fill: var(--${weight > 0.5 ? "paper" : "ink"})` }), there);
+        { style: `fill: var(--${weight > 0.66 ? "paper" : "ink"})` }), there);
       shown(text_at(l.share, x, BELOW + CELL + 16, number(weight)), there && cell > 30);
     });
     for (const [frame, more] of [[place, 0], [ring, 4]])
