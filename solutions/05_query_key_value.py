@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 05 · Versions 3 to 5: query, key, value
 #
-# *two sittings, 60 and 75 minutes · 135 minutes: reading 55, predicting 25, writing 55 ·
-# needs lesson 04 · three exercises*
+# *135 minutes: reading 55, predicting 25, writing 55 · needs lesson 04 · three exercises ·
+# two sittings of 60 and 75 minutes*
 #
 # **At the end you can**
 #

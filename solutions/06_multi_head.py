@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 06 · Version 6: multi-head attention
 #
-# *two sittings, 70 and 65 minutes · 135 minutes: reading 50, predicting 30, writing 55 ·
-# needs lesson 05 · one exercise*
+# *135 minutes: reading 50, predicting 30, writing 55 · needs lesson 05 · one exercise ·
+# two sittings of 70 and 65 minutes*
 #
 # **At the end you can**
 #

@@ -179,7 +179,7 @@ def test_a_lesson_of_the_new_form_says_how_its_minutes_are_spent(stem):
     """A lesson of two hours that calls itself one; a third of them at least is writing."""
     head = " ".join(read_lesson(stem).cells[0].source.split())
     whole, *parts = map(int, re.search(r"(\d+) minutes: reading (\d+), predicting (\d+), writing (\d+)", head).groups())
-    sittings = re.search(r"two sittings, (\d+) and (\d+) minutes", head)
+    sittings = re.search(r"two sittings of (\d+) and (\d+) minutes", head)
     sittings = [int(minutes) for minutes in sittings.groups()] if sittings else [whole]
     assert whole == sum(parts) == sum(sittings) and max(sittings) <= 75 and parts[2] >= whole / 3
 
