@@ -30,13 +30,14 @@ def heads_of_encoder(of, sentence):
 
     returns: (words, the end of the sentence among them; {name of the layer: (H, N, N) weights})
     """
+    words = of.words(sentence)  # raises before anything is hooked
     given, layers = {}, {f"layer {n}": layer.self_attn for n, layer in enumerate(of.model.encoder, 1)}
     hooks = [layer.register_forward_pre_hook(lambda _, inputs, name=name: given.update({name: inputs[0]}))
              for name, layer in layers.items()]
     of.translate(sentence)
     for hook in hooks:
         hook.remove()
-    return [*of.words(sentence), "(end)"], {name: patterns(layers[name], x)[0] for name, x in given.items()}
+    return [*words, "(end)"], {name: patterns(layers[name], x)[0] for name, x in given.items()}
 
 
 def without_heads(of, name, heads):
