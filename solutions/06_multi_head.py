@@ -12,9 +12,8 @@
 # - open the heads of a trained model, and say what looking at them does not show.
 
 # %%
-import copy
-
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from course_lib import check, claim, intervene, predict, shipped
@@ -642,6 +641,9 @@ difference.abs().max().item()
 # side by side, as they are.
 
 # %%
+import copy
+
+
 def before_W_o(layer):
     """A copy whose result is its heads side by side."""
     bare = copy.deepcopy(layer)

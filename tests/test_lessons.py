@@ -84,6 +84,15 @@ def test_a_lesson_shows_no_answer(stem):
 
 
 @pytest.mark.parametrize("stem", STEMS)
+def test_every_answer_of_a_solved_notebook_is_right_where_it_stands(stem):
+    """An answer that is right in the library and lacks an import in the lesson: its card is stored like any other."""
+    cells = nbformat.read(SOLUTIONS / f"{stem}.ipynb", as_version=4).cells
+    for name in read_lesson(stem).exercises:
+        checked = next(cell for cell in cells if cell.cell_type == "code" and f"check({name}" in cell.source)
+        assert any(out.get("data", {}).get("text/plain", "").startswith(f"✓ {name}") for out in checked.outputs)
+
+
+@pytest.mark.parametrize("stem", STEMS)
 def test_a_lesson_carries_nothing_of_its_build(stem):
     """A learner's JupyterLab that starts to write .py files beside the notebook."""
     notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
