@@ -101,7 +101,7 @@ def missed(a, n=20_000):
     g = torch.Generator().manual_seed(0)
     first, second = torch.randn(2, n, generator=g)  # variance 1
     m = a * first + (1 - a) * second
-    return [((wanted - (m @ wanted) / (m @ m) * m) ** 2).mean().item()
+    return [F.mse_loss((m @ wanted) / (m @ m) * m, wanted).item()
             for wanted in (first, second)]
 
 

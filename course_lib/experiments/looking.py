@@ -5,14 +5,16 @@ import copy
 import torch
 
 from course_lib.data.small_french import splits, written
+from course_lib.data.vocabulary import BOS
 
 
 @torch.no_grad()
-def patterns(attention, x):
-    """Where each head looks in a self-attention without a mask: the value of a word says where it stands.
+def patterns(attention, x, mask=None):
+    """Where each head looks in a self-attention: the value of a word says where it stands.
 
     attention: the course's MultiHeadAttention, or one with the same attributes
     x:         (B, N, d_model), N at most the width of a head
+    mask:      as attention takes it
     returns:   (B, H, N, N) weights
     """
     bare, (B, N, d_model), H = copy.deepcopy(attention), x.shape, attention.num_heads
@@ -21,7 +23,7 @@ def patterns(attention, x):
         layer.bias.zero_()
     places = torch.zeros(N, H, d_model // H)
     places[range(N), :, range(N)] = 1  # in each head a one at its own place
-    mixed = bare(x, x, places.flatten(1).expand(B, N, d_model))
+    mixed = bare(x, x, places.flatten(1).expand(B, N, d_model), mask)
     return mixed.unflatten(-1, (H, -1))[..., :N].movedim(2, 1)
 
 
@@ -38,6 +40,23 @@ def heads_of_encoder(of, sentence):
     for hook in hooks:
         hook.remove()
     return [*words, "(end)"], {name: patterns(layers[name], x)[0] for name, x in given.items()}
+
+
+def heads_of_decoder(of, french, english):
+    """Where each head of the translator's decoder looks among English words that it is given.
+
+    returns: (words, the start among them; {name of the layer: (H, N, N) weights}; its mask (N, N))
+    """
+    source, words = of.french.encode([of.words(french)]), ["(start)", *english.split()]
+    given, layers = {}, {f"layer {n}": layer.self_attn for n, layer in enumerate(of.model.decoder, 1)}
+    hooks = [layer.register_forward_pre_hook(lambda _, inputs, name=name: given.update({name: inputs}))
+             for name, layer in layers.items()]
+    target = torch.tensor([[BOS, *of.english.encode([words[1:]], end=False)[0].tolist()]])
+    of.model(source, target)
+    for hook in hooks:
+        hook.remove()
+    found = {name: patterns(layers[name], x, mask)[0] for name, (x, _, _, mask) in given.items()}
+    return words, found, given["layer 1"][3][0]
 
 
 def without_heads(of, name, heads):
