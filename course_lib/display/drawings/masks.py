@@ -46,7 +46,7 @@ def _names(sheet, spot, rows, columns, asked=""):
 
 def strip(scores, mask, words):
     """One attention in four squares: scores, masked scores, their exponentials, weights; all (T, T)."""
-    masked = scores.masked_fill(~mask, float("-inf"))
+    masked = scores.where(mask, -torch.inf)
     steps = (("scores", scores, "score"), ("masked", masked, "score"),
              ("exponentials", masked.exp().where(mask, torch.nan), "stream"),
              ("weights", masked.softmax(-1).where(mask, torch.nan), "weight"))
