@@ -1012,7 +1012,7 @@ def share_of_hits(guesser):
     return die.as_in_training(guesser)[0][:5].mean().item()
 
 
-three_more = [die.train(die.zeros_afterwards, causal(6), seed=seed) for seed in range(3)]
+three_more = [die.train(die.zeros_afterwards, causal(6), seed=n) for n in range(3)]
 in_32_bits = [share_of_hits(guesser) for guesser in three_more]
 in_64_bits = [share_of_hits(guesser.double()) for guesser in three_more]
 print("32 bits:", [round(share, 2) for share in in_32_bits])

@@ -23,7 +23,7 @@ MODULES = {
     "05-relations": "relations",
     "06-heads": "heads",
     "07-die": "die",
-    "08-scales": "wires", "08-width": "wires",
+    "08-blocks": "wires", "08-scales": "wires", "08-width": "wires",
     "09-beyond": "echo", "09-rotary": "rotary",
     "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-silent": "gaps",
     "10-windows": "gaps",

@@ -1,4 +1,4 @@
-"""Lesson 08: eight layers of attention, wired in five ways, at five scales; the width of a hidden layer."""
+"""Lesson 08: layers and blocks, wired in several ways, at several scales, depths and rates; the width of a hidden layer."""
 
 import math
 
@@ -58,6 +58,53 @@ def train(wire, scale, rate, seed, steps):
         return {"right": (model(ids).argmax(-1) == twin).float().mean().item()}
 
 
+class Block(nn.Module):
+    """Attention, then feed-forward, each on a wire of the given kind: "post-norm", "pre-norm" or "just add"."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.attention, self.feed_forward = MultiHeadAttention(D, 2), FeedForward(D, 2 * D)
+        self.norms = nn.ModuleList([nn.LayerNorm(D), nn.LayerNorm(D)])
+
+    def forward(self, x):
+        for norm, sublayer in zip(self.norms, (lambda x: self.attention(x, x, x), self.feed_forward), strict=True):
+            out = x + sublayer(norm(x) if self.kind == "pre-norm" else x)
+            x = norm(out) if self.kind == "post-norm" else out
+        return x
+
+
+class Scaled(nn.Module):
+    """An embedding whose vectors are multiplied by a number."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.table, self.scale = nn.Embedding(8, D), scale
+
+    def forward(self, ids):
+        return self.scale * self.table(ids)
+
+
+def finder(kind, depth, scale=1.0):
+    """A finder of twins: embeddings, blocks, and two logits per word; "one norm" has one above the embeddings only."""
+    blocks = [Block("just add" if kind == "one norm" else kind) for _ in range(depth)]
+    first = nn.LayerNorm(D) if kind == "one norm" else nn.Identity()
+    last = nn.LayerNorm(D) if kind == "pre-norm" else nn.Identity()
+    return nn.Sequential(Scaled(scale), first, *blocks, last, nn.Linear(D, 2))
+
+
+def train_blocks(kind, depth, scale, rate, warm_up, steps, seed):
+    """Train a finder with Adam, its rate rising over the first `warm_up` steps; its share of right answers."""
+    torch.manual_seed(seed)
+    model = finder(kind, depth, scale)
+    adam = torch.optim.Adam(model.parameters(), rate, fused=True)
+    rising = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: min(1, (step + 1) / warm_up))
+    fit(model, loss_of, [sentences(32, 1000 * seed + step) for step in range(steps)], adam, rising, seed=seed)
+    ids, twin = sentences(1000, 99)
+    with torch.no_grad():
+        return {"right": (model(ids).argmax(-1) == twin).float().mean().item()}
+
+
 def products(x):
     """Each number times its neighbour."""
     return x * x.roll(1, dims=-1)
@@ -84,15 +131,28 @@ def learn(task, times, steps, seed):
         return {"error": F.mse_loss(model(new), wanted(new)).item()}
 
 
+BLOCKS = grid(kind=["post-norm", "pre-norm", "just add"], depth=[2, 10], scale=[1.0], rate=[0.001, 0.003],
+              warm_up=[1, 50], steps=[100, 500], seed=range(3))
+SEEDS = grid(kind=["post-norm"], depth=[10], scale=[1.0], rate=[0.003], warm_up=[1], steps=[100], seed=range(3, 10))
+LARGE = grid(kind=["post-norm", "pre-norm", "just add", "one norm"], depth=[2], scale=[D**0.5], rate=[0.003], warm_up=[1],
+             steps=[100, 500], seed=range(3))
 WIRES = ["plain", "skip", "skip, W_o / 4", "post-norm", "pre-norm"]
 PLANS = {
     "08-scales": Plan(
         about="right answers of eight layers of attention: five wirings, five scales of the first weights, three rates",
-        minutes=4, points=grid(wire=WIRES, scale=[0.25, 0.5, 1.0, XAVIER, 3.0], rate=[0.001, 0.002, 0.005],
+        minutes=6, points=grid(wire=WIRES, scale=[0.25, 0.5, 1.0, XAVIER, 3.0], rate=[0.001, 0.002, 0.005],
                                seed=range(3), steps=[100])
-        + grid(wire=["skip", "post-norm", "pre-norm"], scale=[XAVIER], rate=[0.001], seed=range(3), steps=[1000]),
+        + grid(wire=["skip", "post-norm", "pre-norm"], scale=[XAVIER], rate=[0.001], seed=range(3), steps=[1000])
+        + grid(wire=["plain"], scale=[1.0, XAVIER], rate=[0.001, 0.002], seed=range(3), steps=[1000])
+        + grid(wire=["skip"], scale=[1.0], rate=[0.001], seed=range(3), steps=[1000]),
         measure=train, near={"right": 0.02},
         sides=tuple(grid(wire=["plain", "skip"], scale=[1.0], rate=[0.002], seed=[0], steps=[100]))),
+    "08-blocks": Plan(
+        about="right answers of blocks of attention and feed-forward: where the norm stands, over depths, rates, warm-ups "
+              "and steps; and words that come in too large",
+        minutes=12, points=BLOCKS + SEEDS + LARGE, measure=train_blocks, near={"right": 0.02},
+        sides=tuple(grid(kind=["post-norm", "pre-norm"], depth=[10], scale=[1.0], rate=[0.003], warm_up=[1], steps=[100],
+                         seed=[0]))),
     "08-width": Plan(
         about="errors of a feed-forward network over the width of its hidden layer, after few steps and after many",
         minutes=1, points=grid(task=list(TASKS), times=[2, 4, 8, 16], steps=[300, 3000], seed=range(3)), measure=learn,
