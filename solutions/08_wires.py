@@ -1307,9 +1307,10 @@ def right(kind, **settings):
 {kind: right(kind) for kind in ("post-norm", "pre-norm", "just add")}
 
 # %% [markdown]
-# (Post-norm has ten seeds, the others three.) So post-norm needs small first steps; a warm-up lets you use the larger rate later. The 2017
-# paper warms up for 4,000 steps (section 5.3) and does not say why. And with PyTorch's small
-# weights ten blocks that only add learn without any norm. So when does a norm help?
+# (Post-norm has ten seeds, the others three.) So post-norm needs small first steps; a warm-up
+# lets you use the larger rate later. The 2017 paper warms up for 4,000 steps (section 5.3) and
+# does not say why. And with PyTorch's small weights ten blocks that only add learn without any
+# norm. So when does a norm help?
 #
 # Does it *speed up learning*, as Ba and colleagues found in recurrent networks? Take two
 # blocks, and words that come in $\sqrt{32}$ times too large.

@@ -62,7 +62,7 @@ def test_what_a_handed_out_lesson_runs_on_comes_along_as_a_stand_in():
     assert [name for name, fate in decided("06").items() if fate.what == STAND_IN] == ["scaled_dot_product_attention"]
     assert decided("06")["scaled_dot_product_attention"].why == "lesson 06 names it"
     assert decided("12")["SwiGLU"].why == "lesson 12 runs LlamaBlock, which needs it"
-    assert decided("06", "08")["MultiHeadAttention"].why == "lesson 08 asks for it by mine()"
+    assert decided("06", "07")["MultiHeadAttention"].why == "lesson 07 asks for it by mine()"
 
 
 @pytest.mark.parametrize("number", sorted(set(NUMBERS) - {"11"}))

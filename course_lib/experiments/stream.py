@@ -8,9 +8,10 @@ from course_lib.data.small_french import splits, written
 from course_lib.data.vocabulary import BOS
 from course_lib.experiments.filled_up import translate
 
-PARTS = {"encoder": ("self_attn", "ff"), "decoder": ("self_attn", "cross_attn", "ff")}
-NAMES = {f"{side} {n} {part.replace('self_attn', 'attention').replace('cross_attn', 'cross').replace('ff', 'feed-forward')}":
-         f"{side}.{n - 1}.{part}" for side, parts in PARTS.items() for n in (1, 2) for part in parts}
+PARTS = {"encoder": {"self_attn": "attention", "ff": "feed-forward"},
+         "decoder": {"self_attn": "attention", "cross_attn": "cross", "ff": "feed-forward"}}
+NAMES = {f"{side} {n} {called}": f"{side}.{n - 1}.{part}"
+         for side, parts in PARTS.items() for n in (1, 2) for part, called in parts.items()}
 
 
 def pairs(how_many):

@@ -1,4 +1,4 @@
-"""The drawings of lesson 08: the residual stream, gradients through depth, what learns where, and what a layer writes."""
+"""The drawings of lesson 08: the residual stream, gradients through depth, what learns where, what a layer writes."""
 
 import matplotlib.pyplot as plt
 
