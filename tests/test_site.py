@@ -170,6 +170,9 @@ def test_equations_are_drawn_without_a_script_or_another_server(built):
                               page.read_text(encoding="utf-8")), page
 
 
+RADIO = re.compile(r'type="radio" name="([^"]+)"')  # of a group Tab reaches one, and arrows the others
+
+
 @needs_the_extra
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1400, 1100, 390])
@@ -191,7 +194,9 @@ def test_everything_is_reached_and_opened_by_keyboard(built, browser, name, widt
             assert page.evaluate("document.activeElement.parentElement.open") != was_open
             page.keyboard.press("Enter")
             folds += 1
-    assert [controls[i] for i in range(len(controls)) if str(i) not in reached] == []
+    groups = {RADIO.search(controls[int(i)])[1] for i in reached if RADIO.search(controls[int(i)])}
+    missed = [controls[i] for i in range(len(controls)) if str(i) not in reached]
+    assert [each for each in missed if not (RADIO.search(each) and RADIO.search(each)[1] in groups)] == []
     assert folds >= len(exercises_of("07_masks"))
     for menu, name, narrow in ((".sidebar-drawer", "__navigation", 63), (".toc-drawer", "__toc", 82)):
         drawer = page.locator(menu)
@@ -341,7 +346,7 @@ def test_every_claim_is_listed_below_a_link_to_its_place():
     """A claim that a lesson proves and nobody can look up."""
     page, = claims.pages()
     number = int(re.search(r"each of these (\d+)\s+claims", page.text)[1])
-    assert number == page.text.count("\n- ✓ ") > 700
+    assert number == page.text.count("\n- ✓ ") > 600
     listed = set(re.findall(r"^- ✓ (.+)$", page.text, re.M))
     for stem in lesson_stems():
         found = [says for cell, says in claims_in(read_lesson(stem)) if "yours" not in cell.tags]  # those are goals
