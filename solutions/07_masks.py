@@ -60,7 +60,7 @@ predict(
     concept="C068",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 hits, losses = die.as_in_training(seeing_all)
 print("hits:", [round(share, 2) for share in hits.tolist()])
 print("loss:", [round(loss, 2) for loss in losses.tolist()])
@@ -113,7 +113,7 @@ plots.show(figure, "writing")
 # Splendid in training, and worse than knowing nothing where it counts. Is that only because
 # our guesser is so small? Here is a larger one, with biases and all the parts of lesson 08.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 larger = die.train(F.scaled_dot_product_attention, None, wires=True)
 larger_hits, larger_losses = die.as_in_training(larger)
 larger_writing = die.when_it_writes(larger, lambda rolls, t: rolls[:, :t])
@@ -391,7 +391,8 @@ predict(
 
 # %%
 unmasked = two_heads(x[None], x[None], x[None])[0].detach()
-dict(zip(words, (result - unmasked).abs().amax(1).tolist(), strict=True))
+moves = (result - unmasked).abs().amax(dim=1)  # (T,)
+dict(zip(words, [round(move, 3) for move in moves.tolist()], strict=True))
 
 # %% [markdown]
 # And this is the way through both heads. The steps of a head are those above: project,
@@ -440,7 +441,7 @@ out = torch.cat([head["out"] for head in by_hand], dim=1)  # (T, D)
 claim("by hand both heads come to what your layer gives",
       torch.allclose(two_heads.W_o(out), result, atol=1e-5))
 claim("without the mask the last row alone stays",
-      ((result - unmasked).abs().amax(1) < 1e-6).tolist() == [False] * 4 + [True])
+      (moves < 1e-6).tolist() == [False] * 4 + [True])
 claim("the translator's heads give what is ahead exactly nothing",
       its_mask.tril().equal(its_mask)
       and all(not heads[:, ~its_mask].any() for heads in where.values()))
@@ -728,7 +729,7 @@ predict(
 
 # %%
 one_by_one = torch.stack([layer(x[: i + 1])[-1] for i in range(T)])
-print("largest difference:", (layer(x) - one_by_one).abs().max().item())
+print("largest difference:", round((layer(x) - one_by_one).abs().max().item(), 5))
 
 # %% [markdown]
 # Nothing is lost by going through the sentence once. One pass trains the decoder on all its
@@ -936,7 +937,7 @@ def trained_with(mask):
 
 square = torch.ones(6, 6, dtype=torch.bool)
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 sly = causal(6) | square.triu(2)  # yours: a mask (6, 6) that shows some of the future
 intervene(
     "part of the future is seen, hits are below 0.25 and the loss is above 1.74",
@@ -1006,7 +1007,7 @@ zeros = of("zeros afterwards", "hits", wires=1, steps=600)
 # largest, and the hits should stay at one in six. Why are they up to 0.24? We train three
 # more, and ask each of them twice: with numbers of 32 bits, and of 64.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def share_of_hits(guesser):
     """At the first five places."""
     return die.as_in_training(guesser)[0][:5].mean().item()
@@ -1108,7 +1109,7 @@ predict(
     concept="C073",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 {"mask left out": careless, "with its mask": careful}
 
 # %% [markdown]

@@ -188,7 +188,7 @@ predict(
 )
 
 # %%
-print("difference:", (states[6] - x - sum(said)).abs().max().item())
+print("difference:", round((states[6] - x - sum(said)).abs().max().item(), 4))
 print("likeness:  ", [round(likeness(state), 2) for state in states])
 
 # %% [markdown]
@@ -355,7 +355,7 @@ predict(
     concept="C076",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 settings = {"plain": (plain, 1, None), "plain, weights × √3": (plain, 3**0.5, None),
             "plain, no mixing": (plain, 1, only_itself),
             "skip": (skip, 1, None), "skip, weights × √3": (skip, 3**0.5, None)}
@@ -456,7 +456,7 @@ longer
 # Skips are no cure for everything. Find a scale with which eight layers *with skips* learn
 # little in a hundred steps.
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 my_scale = 3.0  # yours: a number from 0.1 to 4
 intervene(
     "eight layers with skips stay below 0.75",
@@ -1180,12 +1180,12 @@ class Block(nn.Module):
 
 
 # %% [markdown]
-# With the norm last, words and gradients cannot grow from block to block. In 24 layers of
-# skips with weights × √3 the gradient grew to thousands. With add & norm:
+# With the norm last, words and gradients cannot grow from block to block. Three stacks of 24
+# layers with add & norm and weights × √3; after them the three of above, with skips alone:
 
 # %%
 with_norm = arriving(AddNorm(D), 3**0.5)[-1]  # (3,)
-[round(length, 2) for length in with_norm.tolist()], last["skip, weights × √3"].tolist()
+[f"{length:.1g}" for length in (*with_norm, *last["skip, weights × √3"])]
 
 # %% [markdown]
 # And are the words still apart at the end? We stack untrained blocks, up to 96.
@@ -1398,7 +1398,7 @@ plots.show(draw.what_is_written(list(lost), [sizes[name] for name in lost],
 # Name sublayers, none of which costs more than a sentence when it is left out alone, and which
 # together cost at least ten.
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 left_out = [name for name in lost if "feed-forward" in name]  # yours: some names
 intervene(
     "alone each costs at most one sentence, together at least ten",
@@ -1419,7 +1419,7 @@ intervene(
 # Might it be that "nothing" is simply a strange thing to write? The control: let the
 # sublayers write what they write on average, always the same vector.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 means = {name: said.mean(0) for name, (_, said) in opened.writes(translator).items()}
 networks = [name for name in lost if "feed-forward" in name]
 without = {"nothing": opened.right_without(translator, *networks),
