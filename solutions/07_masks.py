@@ -962,7 +962,7 @@ intervene(
 predict(
     "Zeros afterwards, with a skip connection and a feed-forward network. Its hits …",
     {
-        "come near 1 in 600 steps": (
+        "come near 1 in most runs": (
             True,
             "All the future that it is shown is the size of a denominator. Training "
             "makes a code of it, and reads the next roll off.",
@@ -1021,7 +1021,7 @@ print("64 bits:", [round(share, 2) for share in in_64_bits])
 
 # %% [markdown]
 # It is rounding, as with the score of 200: what is hidden becomes so loud that other weights
-# are rounded to 0. Training has found even that.
+# are rounded to 0.
 #
 # With more parts and more steps the same mistake copies the future whole. So watch the
 # **loss**, and let it **write**.
