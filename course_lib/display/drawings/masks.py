@@ -36,7 +36,7 @@ def who_sees_whom(masks, names):
     return sheet.svg()
 
 
-def _names(sheet, spot, rows, columns, asked=""):
+def _names(sheet, spot, rows, columns):
     for i, name in enumerate(rows):
         sheet.text(spot.left - 8, spot.top + (i + 0.5) * CELL, name, 13, style.QUERY, "end")
     for i, name in enumerate(columns):
