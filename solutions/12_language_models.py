@@ -676,7 +676,7 @@ assert no_paragraph_of_the_test_is_elsewhere
 # Models may cut a text into different tokens: characters, or larger pieces. A loss *per token* cannot be compared then.
 # So we add up the bits of a whole text, and divide by its characters, whatever the tokens were.
 #
-# Papers often report **perplexity** instead: 2 to the power of the bits per token, which is e to the loss (lesson 11).
+# Papers often report **perplexity** instead: 2 to the power of the bits per token, which is e to the loss (lesson 11b).
 # A choice among so many equally likely tokens would be as hard. (It depends on how the text is cut, so compare it with
 # care.)
 #

@@ -21,9 +21,10 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 # The longest first, all of 10 seconds and more: each file goes to the worker that is free, and short ones at the end
 # leave none waiting for the other. `--durations=0` shows them.
 LONG = """
-    tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py solutions/11_transformer.ipynb
+    tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py tests/test_claims_fall.py
+    solutions/11_transformer.ipynb solutions/11b_judging_translations.ipynb
     solutions/12_language_models.ipynb tests/test_grade.py tests/test_grade_again.py
-    solutions/13_vision_transformer.ipynb tests/test_browser.py tests/test_build.py tests/test_claims_fall.py
+    solutions/13_vision_transformer.ipynb tests/test_browser.py tests/test_build.py
     tests/test_grade_command.py tests/test_authors_guide.py tests/test_bent_outputs.py tests/test_grade_awkward.py
     tests/test_release.py tests/test_site.py tests/test_instruments.py solutions/10_encoder.ipynb
     tests/test_second_spellings.py tests/test_long_runs.py tests/test_nbgrader.py

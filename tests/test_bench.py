@@ -16,7 +16,7 @@ from course_lib.staff.bench import account, budgets
 from course_lib.staff.bench import contenders as who
 from course_lib.staff.bench.matmuls import PRODUCTS, Bare, Factors, flops, with_backward
 from course_lib.staff.bench.measure import medians, operations, peak_bytes, ratio, rounds
-from course_lib.staff.lesson_text import lesson_stems
+from course_lib.staff.lesson_text import lesson_stems, number_of
 from course_lib.transformer import LongTransformer
 
 CPU = torch.device("cpu")
@@ -337,7 +337,7 @@ def test_a_wrong_length_is_told_in_a_sentence(capsys):
 
 def test_every_lesson_has_a_budget_and_together_they_take_a_quarter_of_an_hour():
     """A lesson that nobody gave a budget."""
-    assert sorted(budgets.SECONDS) == [stem[:2] for stem in lesson_stems()]
+    assert sorted(budgets.SECONDS) == [number_of(stem) for stem in lesson_stems()]
     assert sum(budgets.SECONDS.values()) <= 15 * 60
 
 

@@ -45,6 +45,17 @@ DATA = {
     "heads": {"words": ["cats", "do", "not", "bark"], "asks": 3,
               "layers": {"below": torch.stack([torch.eye(4), torch.eye(4).roll(1, 0)]),
                          "above": torch.stack([ALIGNED])}},
+    "writing": {"sentences": [
+        (["le", "chat", "noir", "dort"],
+         [[("the", 0.9), ("a", 0.08)], [("black", 0.5), ("cat", 0.4)], [("cat", 1.0)], [("sleeps", 0.7)]],
+         [[0.8, 0.2, 0, 0], [0, 0.1, 0.9, 0], [0.1, 0.9, 0, 0], [0, 0.1, 0, 0.9]]),
+        (["il", "dort"], [[("he", 1.0)], [("sleeps", 0.7)]], torch.eye(2))]},
+    "beam-tree": {"searches": {
+        "beam of 1": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 0, -0.5, "open", True),
+                      (1, "an", 0, -0.9, "out", False), (2, "pear", 1, -1.4, "ended", True)],
+        "beam of 2": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 0, -0.5, "open", False),
+                      (1, "an", 0, -0.9, "open", True), (2, "apple", 2, -0.9, "ended", True),
+                      (2, "pear", 1, -1.4, "ended", False), (2, "plum", 1, -1.6, "out", False)]}},
 }
 MOST = 60_000  # bytes
 
@@ -119,6 +130,16 @@ def test_the_colours_are_those_of_all_pictures():
     ("projection", {**DATA["projection"], "names": ["Ann"]}, "room for 2 to 8"),
     ("projection", {**DATA["projection"], "W_k": torch.eye(4)}, "W_k has shape (4, 4)"),
     ("projection", {**DATA["projection"], "handed": []}, "a value 0"),
+    ("writing", {"sentences": []}, "0 sentences"),
+    ("writing", {"sentences": [(["le"], [[("the", 1.0)]], [[1.0]])]}, "1 words are read and 1 written"),
+    ("writing", {"sentences": [(["le", "chat"], [[]], [[1.0, 0.0]])]}, "no candidate"),
+    ("writing", {"sentences": [(["le", "chat"], [[("the", 1.0)]], torch.eye(2))]}, "weights has shape (2, 2)"),
+    ("beam-tree", {"searches": {}}, "0 searches"),
+    ("beam-tree", {"searches": {"beam of 1": [(0, "<sos>", None, 0.0, "open", True)]}}, "beam of 1 has 1 nodes"),
+    ("beam-tree", {"searches": {"one": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 0, -1.0, "shut", True)]}},
+     "node 1 of one is no node"),
+    ("beam-tree", {"searches": {"one": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 1, -1.0, "open", True)]}},
+     "node 1 of one is no node"),
     ("heads", {**DATA["heads"], "asks": 4}, "one of the 4 words"),
     ("heads", {**DATA["heads"], "words": ["cats"]}, "room for 2 to 14"),
     ("heads", {**DATA["heads"], "layers": {}}, "0 layers"),
@@ -448,6 +469,46 @@ def test_each_head_shows_the_weights_of_the_word_that_asks(page):
 
 
 @pytest.mark.browser
+def test_a_sentence_is_written_word_by_word(page):
+    """The line of another word, candidates of another step, or a slider that goes on behind the end."""
+    fill(page, html("writing"))
+    root = page.locator(".course-instrument")
+    assert said(root) == ("Nothing is written yet. It looks most at “le” (0.80); most probable is “the” (0.90), "
+                          "before “a” (0.080).")
+    root.get_by_role("slider", name="words written").focus()
+    page.keyboard.press("ArrowRight")
+    assert said(root).startswith("“the” is written. It looks most at “noir” (0.90); most probable is “black” (0.50)")
+    thick = [float(arc.get_attribute("stroke-width")) for arc in root.locator("path:not([display=none])").all()]
+    assert thick == pytest.approx([0.5 + 12 * w for w in (0.1, 0.9)], abs=0.01)
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert said(root) == "“the black cat” is written. It looks most at “dort” (0.90); most probable is “sleeps” (0.70)."
+    root.get_by_role("button", name="il dort").click()
+    assert said(root).startswith("Nothing is written yet. It looks most at “il” (1.00)")
+    root.get_by_role("button", name="start again").click()
+    assert "“the” (0.90)" in said(root)
+
+
+@pytest.mark.browser
+def test_a_beam_s_tree_grows_step_by_step(page):
+    """The way of another search, or a winner that is shown before the search is over."""
+    fill(page, html("beam-tree"))
+    root = page.locator(".course-instrument")
+    assert said(root) == "One beginning is open: nothing is written yet."
+    root.get_by_role("slider", name="steps").focus()
+    page.keyboard.press("ArrowRight")
+    assert said(root) == "After step 1, 1 beginning is open; 1 fell out."
+    assert root.locator("text.strong:not([display=none])").count() == 0, "nobody has won yet"
+    page.keyboard.press("ArrowRight")
+    assert said(root) == "The search is over: “<sos> a pear” has the largest sum, −1.40."
+    root.get_by_role("button", name="beam of 2").click()
+    root.get_by_role("slider", name="steps").focus()
+    page.keyboard.press("End")
+    assert said(root) == "The search is over: “<sos> an apple” has the largest sum, −0.90."
+    assert root.locator("text.strong:not([display=none])").all_text_contents() == ["<sos>", "an", "apple"]
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("dark, says", [(False, ""), (True, ""), (True, 'data-jp-theme-light="false"')])
 def test_axe_finds_nothing_to_say(page, dark, says):
     """A control without a name, words too pale, or a role that promises what is not there."""
@@ -489,7 +550,7 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
     foreign = nbformat.v4.new_code_cell("# a stranger's", outputs=[output], execution_count=1)
     write_notebook(folder / "foreign.ipynb", [foreign])
     with jupyter_lab(folder, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
-        page = browser.new_page(viewport={"width": 1300, "height": 4800})
+        page = browser.new_page(viewport={"width": 1300, "height": 6400})
         page.goto(address("own.ipynb"))
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         _wait_until_idle(page)

@@ -25,6 +25,13 @@ def test_a_choice_is_run_and_answered(capsys, choice, says):
     assert says in out and out.startswith("Yours: a number whose square is 16\n")
 
 
+def test_a_function_with_a_blank_in_it_is_not_written_yet(capsys):
+    """“'ellipsis' object has no attribute …” for who has not begun."""
+    intervene("it adds two", lambda x: ..., run=lambda f: f(1), holds=lambda y: y == 3)
+    says = "· Not written yet: write it in the place of the three dots.\n"
+    assert capsys.readouterr().out == f"Yours: it adds two\n{says}"
+
+
 def test_what_is_wrong_with_a_choice_can_depend_on_it(capsys):
     """The same sentence for every slip."""
     def otherwise(choice, result):
@@ -57,6 +64,17 @@ def test_a_lesson_leaves_the_choice_open_and_the_solution_has_one(tmp_path):
     solution, lesson = (notebook.cells[2].source for notebook in compose(read_lesson("04_a", tmp_path)))
     assert solution.startswith('word = "the"  # yours: a word')
     assert lesson.startswith("word = ...  # yours: a word\nintervene(")
+
+
+def test_several_lines_that_are_the_learner_s_leave_one_blank(tmp_path):
+    """The second line of the answer in the learner's notebook."""
+    loop = ('def loop(x):\n    for y in x:\n        z = y + 1  # yours: two lines\n        z += 1  # yours\n'
+            '        yield z\n\n\nintervene("it adds two", loop, run=list, holds=bool)')
+    text = TEXT.replace('word = "the"  # yours: a word\nintervene("it stays", word, run=len, holds=bool)', loop)
+    (tmp_path / "04_a.py").write_text(text, encoding="utf-8")
+    solution, lesson = (notebook.cells[2].source for notebook in compose(read_lesson("04_a", tmp_path)))
+    assert solution == loop
+    assert lesson.startswith("def loop(x):\n    for y in x:\n        z = ...  # yours: two lines\n        yield z\n")
 
 
 @pytest.mark.parametrize("text", [TEXT.replace(' tags=["yours"]', ""), TEXT.replace("  # yours", "  # mine"),

@@ -17,13 +17,13 @@ from packaging.specifiers import SpecifierSet
 import course_lib
 from course_lib import check, made_for
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, lesson_stems
+from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, lesson_stems, number_of
 from course_lib.upkeep import versions
 
 NOTEBOOKS = [folder / f"{stem}.ipynb" for folder in (LESSONS, SOLUTIONS) for stem in lesson_stems()]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem[:2]}")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{number_of(path.stem)}")
 def test_every_notebook_begins_with_its_version(path):
     """A badge that opens a notebook without the course, or with another one."""
     first = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")

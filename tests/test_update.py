@@ -121,6 +121,33 @@ def test_answers_come_into_a_notebook_that_its_authors_have_changed(course, caps
     assert cells(learner / "my_work" / "lessons" / "01_a.ipynb")[1] == "def f(x):\n    return x"
 
 
+def test_answers_move_along_with_an_exercise_to_another_notebook(course, capsys):
+    """A lesson that becomes two, and half of the answers gone; a blank stub put over what is answered there."""
+    authors, learner = course
+    mine = learner / "lessons" / "01_a.ipynb"
+    answers = [{**cell(f"def {name}(x):\n    return x"), "id": cell(STUB.format(name))["id"]} for name in "fg"]
+    mine.write_text(notebook(*answers, "f(1)"))
+    new_version(authors, {"lessons/01_a.ipynb": notebook(STUB.format("f"), note="second"),
+                          "lessons/01b_c.ipynb": notebook("import torch", STUB.format("g"), STUB.format("k")),
+                          "lessons/02_b.ipynb": notebook(STUB.format("h"), STUB.format("f"), note="second")})
+    said = updated(learner, capsys)
+    assert cells(mine)[1] == "def f(x):\n    return x", "it stays where it is still asked"
+    assert cells(learner / "lessons" / "01b_c.ipynb")[1:] == ["import torch", "def g(x):\n    return x",
+                                                              STUB.format("k")]
+    assert "lessons/01b_c.ipynb has your answers to g, which have moved there from lessons/01_a.ipynb." in said
+    assert cells(learner / "lessons" / "02_b.ipynb")[1:] == [STUB.format("h"), STUB.format("f")] and "02_b" not in said
+
+
+def test_an_exercise_that_nobody_answered_moves_without_a_word(course, capsys):
+    """The old stub over the new one."""
+    authors, learner = course
+    (learner / "lessons" / "01_a.ipynb").write_text(notebook(STUB.format("f"), STUB.format("g"), "f(3)"))
+    stub = "def g(x, y):\n    raise NotImplementedError"
+    new_version(authors, {"lessons/01_a.ipynb": notebook(STUB.format("f"), note="second"),
+                          "lessons/01b_c.ipynb": notebook(stub)})
+    assert "moved" not in updated(learner, capsys) and cells(learner / "lessons" / "01b_c.ipynb")[1] == stub
+
+
 def test_cells_that_a_learner_added_come_along_where_they_stood(course, capsys):
     """A page of notes and experiments that was only in the old copy, or all of it at the end."""
     authors, learner = course

@@ -163,17 +163,18 @@ def never_together():
     return frozenset(random.Random(11).sample(every_description(), len(every_description()) // 10))
 
 
-def sentences(n, seed, wanted=lambda pair: True, avoid=()):
+def sentences(n, seed, wanted=lambda pair: True, avoid=(), to_people=False):
     """Draw n different sentences.
 
-    seed:    decides which
-    wanted:  wanted(pair) -> bool: only such sentences are taken
-    avoid:   French sentences (tuples of words) that are not taken
-    returns: list of Pair
+    seed:      decides which
+    wanted:    wanted(pair) -> bool: only such sentences are taken
+    avoid:     French sentences (tuples of words) that are not taken
+    to_people: what is done is done to people, and not to things or places
+    returns:   list of Pair
     """
     chance, taken = random.Random(seed), {}
     while len(taken) < n:
-        pair = _sentence(chance)
+        pair = _sentence(chance, to_people)
         if wanted(pair) and pair.french not in taken and pair.french not in avoid:
             taken[pair.french] = pair
     return list(taken.values())
@@ -204,6 +205,21 @@ def splits(n=20_000, test=500, seed=0):
             "new negations": sentences(test, f"negations {seed}", new_negations, jane)}
 
 
+def people_as_objects(n, seed=0):
+    """Sentences in which something is done to people, as in none of splits(): "Jane sees an old woman".
+
+    n, seed: how many, and which; all else in them, and every adjective beside its noun, is as in training
+    returns: list of Pair
+    """
+    held_out = never_together()
+
+    def known(pair):
+        negation = pair.negated and pair.verb in NEVER_NEGATED
+        return not pair.described & held_out and VERBS[pair.verb].takes == "both" and not negation
+
+    return sentences(n, f"people {seed}", known, to_people=True)
+
+
 def gold(pairs, length):
     """Where each English word has its French: (B, Tt, Ts) bool, to lay beside cross-attention.
 
@@ -220,14 +236,15 @@ def gold(pairs, length):
 # The grammar. A half-made sentence is a list of (word, idea); words on both sides with one idea are linked.
 
 
-def _sentence(chance):
+def _sentence(chance, to_people):
     verb = chance.choice(list(VERBS))
     negated, question, past = chance.random() < 0.3, chance.random() < 0.25, chance.random() < 0.4
     negated = negated and not question
     described = set()
     subject = _subject(chance, described)
     french_subject, english_subject, person = subject
-    french_object, english_object = _object(chance, VERBS[verb].takes, described, negated)
+    kinds = "people" if to_people else VERBS[verb].takes
+    french_object, english_object = _object(chance, kinds, described, negated)
     french_verb, auxiliary, english_verb = _verb(verb, person, past, negated, question)
     ask = chance.choice(("", "", "où: where", "quand: when")) if question else ""
     elsewhere = french_object[-1][1] != "country" and "où" not in ask  # nobody visits Asia in Africa
@@ -285,7 +302,8 @@ def _object(chance, kinds, described, negated):
         name = chance.choice(list(PLACES))
         place = PLACES[name]
         return [(place.article, "country")] * bool(place.article) + [(name, "country")], [(place.english, "country")]
-    return _noun_phrase(chance, THINGS, "things", chance.random() < 0.4, "object", described, negated)
+    nouns, kind = (PEOPLE, "people") if kinds == "people" else (THINGS, "things")
+    return _noun_phrase(chance, nouns, kind, chance.random() < 0.4, "object", described, negated)
 
 
 def _noun_phrase(chance, nouns, kind, many, role, described, negated=False):

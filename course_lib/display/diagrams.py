@@ -119,6 +119,11 @@ class Sheet:
             over = n - (len(said) - 1) / 2 if upright else n - (len(said) - 1) * (side > 0) - 0.75 * side
             self.text(x + side * 10 * upright, y + 16 * over, words, 13, ink, anchor, bold=words == name)
 
+    def around(self, start, turn, end, **looks):
+        """An arrow from left to right that goes up or down where x is `turn`, or straight where it need not."""
+        bend = [] if start[1] == end[1] else [(turn, start[1]), (turn, end[1])]
+        self.arrow(start, *bend, end, **looks)
+
     def grid(self, x, y, values, kind="stream", cell=28, limit=None, name="", rows="", columns="", framed=None):
         """A matrix as a grid, its left upper corner at (x, y); cells of 24 pixels or more have their numbers.
 

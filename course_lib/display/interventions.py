@@ -18,7 +18,8 @@ def intervene(goal, choice, run, holds, *, among=None, shows="{result}", otherwi
     shows:     the result in words, with {choice} and {result}
     otherwise: a sentence for a choice that does not do it, or a function (choice, result) -> sentence
 
-    It never raises: a choice that cannot be run is told why in one sentence.
+    A result of `...` says that the choice is not written yet, as a function may be that has a blank in it. It never
+    raises: a choice that cannot be run is told why in one sentence.
     """
     if choice is ...:
         return _say("·", goal, "Not chosen yet: write your choice in the place of the three dots.")
@@ -26,6 +27,8 @@ def intervene(goal, choice, run, holds, *, among=None, shows="{result}", otherwi
         return _say("✗", goal, f"{_short(choice)} cannot be chosen{_of(among)}.")
     try:
         result = run(choice)
+        if result is ...:
+            return _say("·", goal, "Not written yet: write it in the place of the three dots.")
         right = bool(holds(result))
         said = shows.format(choice=choice, result=result)
         more = "" if right else otherwise(choice, result) if callable(otherwise) else otherwise

@@ -13,25 +13,12 @@ import math
 import platform
 import sys
 import time
+import tomllib
 
 from course_lib.experiments import tables
 from course_lib.experiments.tables import ResultsError
 
-MODULES = {
-    "03-cells": "backwards", "03-cliff": "backwards", "03-search": "backwards",
-    "04-scaling": "scaling", "04-scorers": "scorers", "04-scorers-early": "scorers",
-    "05-relations": "relations",
-    "06-heads": "heads",
-    "07-die": "die",
-    "08-blocks": "wires", "08-scales": "wires", "08-width": "wires",
-    "09-beyond": "echo", "09-rotary": "rotary",
-    "10-asked": "asked", "10-gaps": "gaps", "10-recipe": "recipe", "10-shifted": "shifted", "10-silent": "gaps",
-    "10-windows": "gaps",
-    "11-patients": "patients", "11-translators": "translators",
-    "12-growing": "language",
-    "13-few": "digits", "13-readings": "digits", "13-rivals": "digits", "13-without": "digits",
-    "14-transfer": "transfer",
-    "15-copies": "copies", "15-lengths": "copies"}
+MODULES = tomllib.loads((tables.FOLDER / "modules.toml").read_text(encoding="utf-8"))  # {name: module}
 
 
 DIGITS = 1e-3  # a number in a file has four digits

@@ -1,99 +1,184 @@
-"""Lesson 11: its translator, stopped early, while it still makes mistakes."""
+"""Lesson 11: its translator, trained in several ways and for longer and shorter, and asked what it can."""
 
 import itertools
+import math
 
 import torch
 from torch import nn
 
-from course_lib.data.small_french import splits
-from course_lib.data.vocabulary import BOS, EOS, PAD, Vocabulary
+from course_lib.attention import attention_patterns
+from course_lib.data.small_french import gold, people_as_objects, splits
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNKNOWN, Vocabulary
 from course_lib.decoding import beam_search, greedy_decode
+from course_lib.experiments.bleu import corpus_bleu
 from course_lib.experiments.plan import Plan, grid
 from course_lib.targets import masked_cross_entropy, shift_right
 from course_lib.training import fit, shuffled
 from course_lib.transformer import Transformer
 
-EARLY, STEPS = 150, 624
+STEPS = 624
+ASKED = 60  # sentences for a beam, which writes them one by one
+WAYS = ("plain", "smoothed", "wrong words shown", "no warm-up", "more dropout", "wrong French shown")
 
 
 class Translator:
-    """The lesson's model, its two vocabularies and its training."""
+    """The lesson's model, its two vocabularies and its training.
 
-    def __init__(self, seed):
-        self.parts = splits()
+    way: "plain", the lesson's; "smoothed", the labels by 0.1; "wrong words shown", every seventh word that the
+         decoder is shown is another one; "wrong French shown", every seventh word that the encoder is shown; "no
+         warm-up"; "more dropout", 0.3 in place of 0.1
+    """
+
+    def __init__(self, seed, way="plain", steps=STEPS):
+        self.parts, self.way, self.seed, self.steps = splits(), way, seed, steps
         train = self.parts["train"]
         self.french, self.english = (Vocabulary(getattr(pair, of) for pair in train) for of in ("french", "english"))
         torch.manual_seed(seed)
-        self.model = Transformer(len(self.french), len(self.english), 128, 4, 256, 2, dropout=0.1)
+        dropout = 0.3 if way == "more dropout" else 0.1
+        self.model = Transformer(len(self.french), len(self.english), 128, 4, 256, 2, dropout=dropout)
         for parameter in self.model.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        batches = shuffled(*self.encoded(train), batch_size=64, epochs=2, seed=seed)
-        self.batches, self.seed = batches, seed
+        epochs = -(-steps // (len(train) // 64))
+        self.batches = shuffled(*self.encoded(train), batch_size=64, epochs=epochs, seed=seed)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=2e-3, betas=(0.9, 0.98), eps=1e-9)
+        at_once = dict(pct_start=2 / steps, div_factor=1)  # the largest rate from the first step on
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimizer, 2e-3, total_steps=STEPS, pct_start=0.1, anneal_strategy="linear", cycle_momentum=False)
+            self.optimizer, 2e-3, total_steps=steps, anneal_strategy="linear", cycle_momentum=False,
+            **(at_once if way == "no warm-up" else dict(pct_start=0.1)))
 
     def encoded(self, pairs):
         """Both sides of pairs as token numbers: (N, Ts) and (N, Tt)."""
         return self.french.encode([pair.french for pair in pairs]), self.english.encode(
             [pair.english for pair in pairs])
 
-    def train(self, steps):
-        """Train for as many steps."""
-        def loss(model, src, labels):
-            src, labels = (ids[:, : (ids != PAD).sum(1).max()] for ids in (src, labels))
-            return masked_cross_entropy(model(src, shift_right(labels, BOS)), labels)
+    def loss(self, model, src, labels):
+        """The loss of a batch, in the way of this training."""
+        src, labels = (ids[:, : (ids != PAD).sum(1).max()] for ids in (src, labels))
+        shown = shift_right(labels, BOS)
+        if self.way == "wrong words shown":
+            shown = _some_swapped(shown, len(self.english))
+        elif self.way == "wrong French shown":
+            src = _some_swapped(src, len(self.french))
+        logits = model(src, shown)
+        if self.way == "smoothed":
+            return nn.functional.cross_entropy(logits.transpose(1, 2), labels, ignore_index=PAD, label_smoothing=0.1)
+        return masked_cross_entropy(logits, labels)
 
-        fit(self.model, loss, itertools.islice(self.batches, steps), self.optimizer, self.schedule, seed=self.seed)
+    def train(self):
+        """Train for all steps."""
+        batches = itertools.islice(self.batches, self.steps)
+        fit(self.model, self.loss, batches, self.optimizer, self.schedule, seed=self.seed)
         self.model.eval()
 
-    def right(self, pairs):
-        """How many pairs greedy decoding translates without a mistake."""
+    def written(self, pairs):
+        """Greedy translations, lists of words."""
         ids = greedy_decode(self.model, self.encoded(pairs)[0], BOS, EOS, 20)
-        return sum(self.english.decode(ys) == list(pair.english) for ys, pair in zip(ids, pairs, strict=True))
+        return [self.english.decode(ys) for ys in ids]
 
-    def right_by_beam(self, pairs, size=4):
-        """How many pairs a beam translates without a mistake."""
-        right = 0
+    def by_beam(self, pairs, size, beam=beam_search):
+        """What a beam writes: the share that is right, BLEU, the mean log-probability, the mean number of tokens.
+
+        beam: a beam search, the course's or a learner's
+        """
+        said, scores, lengths = [], [], []
         for pair in pairs:
             source = self.french.encode([pair.french])
-            ys, _ = beam_search(lambda ys, source=source: self.model(source.expand(len(ys), -1), ys)[:, -1],
-                                BOS, EOS, size, 20)
-            right += self.english.decode(ys) == list(pair.english)
-        return right
+            ys, score = beam(lambda ys, source=source: self.model(source.expand(len(ys), -1), ys)[:, -1],
+                             BOS, EOS, size, 20)
+            said.append(self.english.decode(ys))
+            scores.append(score)
+            lengths.append(len(ys) - 1)
+        bleu = corpus_bleu(said, [list(pair.english) for pair in pairs])
+        return {f"right {size}": right(said, pairs), f"bleu {size}": bleu,
+                f"score {size}": sum(scores) / len(pairs), f"tokens {size}": sum(lengths) / len(pairs)}
 
-    def right_after_a_mistake(self, pairs):
-        """How often the next word is the right one, just after the first place that the model gets wrong:
-        shown the right word there, and shown its own; and how many such places there are."""
+    def after_a_mistake(self, pairs):
+        """How often a word is right where the one before it was shown right, and where the shown one was wrong.
+
+        At the first place that the model gets wrong: its own word. And at every place that it gets right: the word
+        that it held to be the second most probable.
+        """
         src, labels = self.encoded(pairs)
-        says = self.model(src, shift_right(labels, BOS)).argmax(-1)  # (N, Tt)
-        wrong = (says != labels) & (labels != PAD)
-        rows, first = wrong.any(1).nonzero()[:, 0], wrong.float().argmax(1)
-        keep = (labels[rows, first[rows]] != EOS) & (says[rows, first[rows]] != EOS)  # neither ends here
+        shown = shift_right(labels, BOS)
+        logits = self.model(src, shown)
+        says, real = logits.argmax(-1), (labels != PAD) & (labels != EOS)  # (N, Tt)
+        second = logits.topk(2).indices[..., 1]
+        rows, first = ((says != labels) & real).any(1).nonzero()[:, 0], ((says != labels) & real).float().argmax(1)
+        keep = says[rows, first[rows]] != EOS
         rows = rows[keep]
-        first, own = first[rows], labels.clone()
-        own[rows, first] = says[rows, first]
-        says_then = self.model(src, shift_right(own, BOS)).argmax(-1)
+        first = first[rows]
+        hits, own = says == labels, []
+        for t in range(labels.shape[1] - 1):  # one wrong word at a time
+            asked = (real[:, t] & hits[:, t] & (second[:, t] > UNKNOWN)).nonzero()[:, 0]
+            changed = shown.clone()
+            changed[:, t + 1] = second[:, t]
+            own.append((self.model(src, changed).argmax(-1)[asked, t + 1] == labels[asked, t + 1], hits[asked, t + 1]))
+        after, before = (torch.cat(each).float().mean().item() for each in zip(*own, strict=True))
+        changed = shown.clone()
+        changed[rows, first + 1] = says[rows, first]
         wanted = labels[rows, first + 1]
-        return {"places after a mistake": len(rows),
-                "right word shown": (says[rows, first + 1] == wanted).float().mean().item(),
-                "own word shown": (says_then[rows, first + 1] == wanted).float().mean().item()}
+        share = {"mistakes": len(rows), "then right, right word shown": math.nan, "then right, own shown": math.nan}
+        if len(rows):
+            share["then right, right word shown"] = hits[rows, first + 1].float().mean().item()
+            then = self.model(src, changed).argmax(-1)[rows, first + 1]
+            share["then right, own shown"] = (then == wanted).float().mean().item()
+        return share | {"right word shown": before, "second word shown": after}
+
+    def linked(self, pairs):
+        """For each decoder layer, how often an English word looks most at a French one that says the same."""
+        src, labels = self.encoded(pairs)
+        patterns = attention_patterns(self.model, src, shift_right(labels, BOS))
+        shares = {}
+        for n in (0, 1):
+            weights = patterns[f"decoder.{n}.cross_attn"].mean(1)  # (N, Tt, Ts)
+            links = gold(pairs, weights.shape[1:])
+            is_a_word = links.any(-1)
+            found = links.gather(-1, weights.argmax(-1, keepdim=True))[..., 0] & is_a_word
+            shares[f"linked, layer {n + 1}"] = (found.sum() / is_a_word.sum()).item()
+        return shares
+
+    def perplexity(self, pairs):
+        """e to the mean loss, the right words shown."""
+        src, labels = self.encoded(pairs)
+        return masked_cross_entropy(self.model(src, shift_right(labels, BOS)), labels).exp().item()
+
+
+def _some_swapped(ids, words):
+    """Every seventh word of (B, T) is any other one; what begins, ends and fills up stays."""
+    others = torch.randint(UNKNOWN + 1, words, ids.shape)
+    return torch.where((torch.rand(ids.shape) < 1 / 7) & (ids > UNKNOWN), others, ids)
+
+
+def right(said, pairs):
+    """The share of translations, lists of words, without a mistake."""
+    return sum(words == list(pair.english) for words, pair in zip(said, pairs, strict=True)) / len(pairs)
 
 
 @torch.no_grad()
-def measure(seed):
-    """Train as in the lesson, stop early, and let the model write."""
-    it = Translator(seed)
-    fresh, negated = it.parts["fresh"], it.parts["new negations"][:240]
+def measure(way, steps, seed):
+    """Train a translator, and ask it."""
+    it = Translator(seed, way, steps)
     with torch.enable_grad():
-        it.train(EARLY)
-    return {"right, of 500": it.right(fresh), "greedy, of 240": it.right(negated),
-            "beam of 4, of 240": it.right_by_beam(negated)} | it.right_after_a_mistake(fresh)
+        it.train()
+    fresh, shares = it.parts["fresh"], {}
+    for name in ("fresh", "new pairs", "new negations"):
+        said = it.written(it.parts[name])
+        shares[name] = right(said, it.parts[name])
+    people = people_as_objects(500)
+    shares |= {"people": right(it.written(people), people), "perplexity": it.perplexity(fresh),
+               "perplexity, people": it.perplexity(people)}
+    for name, pairs in (("fresh", fresh), ("people", people)):
+        for size in (1, 4, 16):
+            shares |= {f"{name}: {what}": value for what, value in it.by_beam(pairs[:ASKED], size).items()}
+    return shares | it.after_a_mistake(fresh) | it.linked(fresh)
 
 
+POINTS = [point for point in grid(way=WAYS, steps=(125, STEPS, 5 * STEPS), seed=range(5))
+          if (point["steps"] < STEPS or point["seed"] < 3)
+          and (point["way"] in WAYS[:3] or point["steps"] == STEPS)]
 PLANS = {"11-translators": Plan(
-    about="the translator of lesson 11, stopped after 150 of its 624 steps: sentences written right, greedy and with "
-          "a beam, and the word after a mistake",
-    minutes=2, points=grid(seed=range(3)), measure=measure,
-    near={"right, of 500": 5, "right word shown": 0.02, "own word shown": 0.02}, sides=(dict(seed=0),))}
+    about="the translator of lesson 11 in six ways of training, after three budgets: what it translates, greedy and "
+          "with beams, what it says after a wrong word, and where it looks",
+    minutes=60, points=POINTS, measure=measure, near={"fresh": 0.02, "second word shown": 0.02},
+    sides=(dict(way="plain", steps=125, seed=0), dict(way="wrong words shown", steps=125, seed=0)))}

@@ -7,7 +7,7 @@
 import sys
 
 from course_lib.staff import refuting
-from course_lib.staff.lesson_text import lesson_stems, read_lesson
+from course_lib.staff.lesson_text import lesson_stems, number_of, read_lesson
 from course_lib.staff.syllabus import claims_of
 
 
@@ -15,11 +15,11 @@ def main(numbers):
     """Print the claims of these lessons, or of all, or those that cannot tell a rival apart."""
     if numbers == ["--blind"]:
         return _blind()
-    unknown = set(numbers) - {stem[:2] for stem in lesson_stems()}
+    unknown = set(numbers) - {number_of(stem) for stem in lesson_stems()}
     if unknown:
         print(*(f"there is no lesson {n} in solutions/" for n in sorted(unknown)), sep="\n", file=sys.stderr)
         return 1
-    lessons = [read_lesson(stem) for stem in lesson_stems() if not numbers or stem[:2] in numbers]
+    lessons = [read_lesson(stem) for stem in lesson_stems() if not numbers or number_of(stem) in numbers]
     found = [(lesson.where(cell), says) for lesson in lessons for cell, says in claims_in(lesson)]
     print(*(f"{where}: {says}" for where, says in found), f"{len(found)} claims", sep="\n")
     return 0

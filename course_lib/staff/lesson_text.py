@@ -24,8 +24,9 @@ PROOF = "# The proof"  # what JupyterLab still shows of a folded cell is its fir
 WAYS_ON = "ways-on"  # the tag of a notebook's last cell
 YOURS = "yours"  # the tag of a cell that leaves a choice to the learner, and of the comment on its lines
 LATER = "later"  # the tag of a question that no notebook shows: it comes back some time after its lesson
-CHOICE = re.compile(r"^(\w+ = )(.+?)(  # yours\b.*)$", re.M)
-TEXT_NAME = re.compile(r"(\d\d)_[a-z0-9_]+")
+CHOICE = re.compile(r"^( *\w+ = )(.+?)(  # yours:.*)$", re.M)
+MORE_OF_IT = re.compile(r"^.*  # yours\n", re.M)  # further lines of a choice, which only the solution has
+TEXT_NAME = re.compile(r"\d\d[a-z]?_[a-z0-9_]+")
 PRIMER = "primer"  # the text of the notebook before the lessons: it has no number, no exercise and no concept
 
 
@@ -75,7 +76,7 @@ class Lesson:
 
 
 def number_of(stem):
-    """What the text of a lesson is called by: "04" of "04_scaling"; the primer has its name."""
+    """What a lesson's text is called by: "04" of "04_scaling", "11b" of a second notebook; the primer has its name."""
     return stem.split("_")[0]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.staff import questions
 from course_lib.staff.answers import parsed, source_and_stub
 from course_lib.staff.first_cell import TAG
-from course_lib.staff.lesson_text import CHOICE, ROOT, SOLUTIONS, YOURS, LessonError
+from course_lib.staff.lesson_text import CHOICE, MORE_OF_IT, ROOT, SOLUTIONS, YOURS, LessonError
 from course_lib.staff.quick import nbformat
 
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -33,7 +33,7 @@ def compose(lesson):
         elif questions.TAG in cell.tags:
             stub = questions.blank(cell, lesson.where(cell))
         elif YOURS in cell.tags:
-            stub = CHOICE.sub(r"\1...\3", cell.source)
+            stub = MORE_OF_IT.sub("", CHOICE.sub(r"\1...\3", cell.source))
         solution.append(_cell(cell, filled, _folding(cell, {"claim", questions.TAG})))
         blank.append(_cell(cell, stub, _folding(cell, {"claim", questions.TAG})))
     return _notebook(solution), _notebook(blank)

@@ -20,7 +20,7 @@ from pathlib import Path
 from course_lib.experiments import stored
 from course_lib.experiments.tables import ResultsError
 from course_lib.staff import build
-from course_lib.staff.lesson_text import ROOT, lesson_stems
+from course_lib.staff.lesson_text import ROOT, lesson_stems, number_of
 from course_lib.upkeep.versions import VERSION
 
 RELEASED = r"\((\d{4}-\d\d-\d\d)\)"  # as a released version's heading in CHANGELOG.md ends
@@ -118,7 +118,7 @@ def make(folder, root=ROOT):
         packed = subprocess.run(["git", "archive", "HEAD"], cwd=root, capture_output=True, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
             tar.extractall(course, filter="data")
-        first, last = lesson_stems()[0][:2], lesson_stems()[-1][:2]
+        first, last = (number_of(lesson_stems()[end]) for end in (0, -1))
         for what, command in {
             "wheel": ["pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made, "."],
             "site": ["course_lib.staff.site", "-o", made / "site"],

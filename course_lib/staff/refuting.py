@@ -19,14 +19,14 @@ from functools import cache
 from typing import NamedTuple
 from unittest import mock
 
-from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import ROOT, lesson_stems, number_of, read_lesson
 from course_lib.staff.notebooks import compose, without_magics
 from course_lib.staff.syllabus import claims_of
 
 FOLDER = ROOT / "tests" / "claims_that_fall"
 BLOCKS = ("body", "handlers", "orelse", "finalbody")
 SHOWN = {"print", "plots.show", "instruments.show", "predict"}
-TRAINS = re.compile(r"\b(stored|fit|train|keep_the_best|read_twins|echo\.echo)\(")
+TRAINS = re.compile(r"\b(stored|fit|train|trained|treated|losses_of|keep_the_best|read_twins|echo\.echo)\(")
 
 
 class RefutingError(Exception):
@@ -44,14 +44,14 @@ class Edit(NamedTuple):
     said: str | None = None  # the lesson's words that it cannot tell the rival apart
 
     def __str__(self):
-        return f"{self.stem[:2]}: {self.claim}" + (f" | {self.rival}" if self.rival else "")
+        return f"{number_of(self.stem)}: {self.claim}" + (f" | {self.rival}" if self.rival else "")
 
 
 def edits(folder=FOLDER):
     """All edits, in the order of their files."""
     found = []
     for path in sorted(folder.glob("*.diff")):
-        (stem,) = [stem for stem in lesson_stems() if stem.startswith(path.stem)]
+        (stem,) = [stem for stem in lesson_stems() if number_of(stem) == path.stem]
         for section in re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
             claim, _, rest = section.partition("\n")
             for head, lines, said in re.findall(

@@ -17,10 +17,30 @@ from pathlib import Path
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.mistakes import in_code
-from course_lib.staff.lesson_text import LESSONS, PRIMER, ROOT, WAYS_ON, LessonError, lesson_stems, read_lesson
+from course_lib.staff.lesson_text import (
+    LESSONS,
+    PRIMER,
+    ROOT,
+    WAYS_ON,
+    LessonError,
+    lesson_stems,
+    number_of,
+    read_lesson,
+)
 from course_lib.staff.nbgrader_export import course_files
 from course_lib.staff.notebooks import compose, digest, to_bytes
-from course_lib.staff.withheld import KEPT, PACKAGE, WITHHELD, cut, fates, modules, spare, without_heirs, without_twins
+from course_lib.staff.withheld import (
+    KEPT,
+    PACKAGE,
+    WITHHELD,
+    checked_by,
+    cut,
+    fates,
+    modules,
+    spare,
+    without_heirs,
+    without_twins,
+)
 
 COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt", "start.py")
 LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
@@ -36,7 +56,7 @@ def main(arguments=None):
     """Make the hand-out; the exit status is 0 where it was made."""
     options = _options(arguments)
     try:
-        numbers = _numbers(options.lessons, [stem[:2] for stem in lesson_stems()])
+        numbers = _numbers(options.lessons, [number_of(stem) for stem in lesson_stems()])
         _refuse_to_overwrite(options.output)
         lessons = [read_lesson(stem) for stem in lesson_stems()]
         chosen = [lesson for lesson in lessons if lesson.number in numbers]
@@ -82,7 +102,7 @@ def package_files(chosen, decided):
     last, files = max(lesson.number for lesson in chosen), {}
     come, spared = modules(chosen, decided), spare(chosen, decided)
     texts = "\n".join(cell.source for lesson in chosen for cell in lesson.cells)
-    open_checks = tuple(f"lesson_{fate.lesson}" for fate in decided if fate.what != KEPT)
+    open_ = {fate.lesson for fate in decided if fate.what != KEPT}
     for number in {e.lesson for e in EXERCISES.values() if e.lesson <= last}:
         mistakes = in_code([e for e in EXERCISES.values() if e.lesson == number])
         files[f"course_lib/checks/mistakes/{number}.json"] = mistakes.encode()
@@ -96,7 +116,7 @@ def package_files(chosen, decided):
         files[inside] = path.read_bytes()
         if any(fate.module == module for fate in decided):
             files[inside] = cut(module, path.read_text(encoding="utf-8"), decided, spared).encode()
-        elif path.name.startswith(open_checks):
+        elif checked_by(module) in open_:
             files[inside] = without_twins(module, path.read_text(encoding="utf-8")).encode()
         elif path.suffix == ".py":
             files[inside] = without_heirs(path.read_text(encoding="utf-8"), decided).encode()
@@ -214,13 +234,13 @@ def _numbers(words, known):
     """The numbers of the lessons that numbers and ranges name."""
     numbers = set()
     for word in words:
-        parts = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", word)
+        parts = re.fullmatch(r"(\d{1,2}[a-z]?)(?:-(\d{1,2}[a-z]?))?", word)
         if not parts:
             raise ReleaseError(f"{word!r} is no lesson: give a number such as 06, or a range such as 02-05")
-        first, last = int(parts[1]), int(parts[2] or parts[1])
+        first, last = (part.zfill(2 + part[-1].isalpha()) for part in (parts[1], parts[2] or parts[1]))
         if last < first:
             raise ReleaseError(f"{word!r} is an empty range: its first lesson comes after its last")
-        numbers |= {f"{number:02}" for number in range(first, last + 1)}
+        numbers |= {first, last, *(number for number in known if first <= number <= last)}
     if unknown := sorted(numbers - set(known)):
         raise ReleaseError(f"there is no lesson {', '.join(unknown)}: the lessons are {known[0]} to {known[-1]}")
     return numbers

@@ -63,7 +63,7 @@ def modules(chosen, decided):
     open_ = {fate.module for fate in decided if fate.what != KEPT}
     last, imports = max(lesson.number for lesson in chosen), _modules()
     graph = {module: {of for of, _ in names.values()} & imports.keys() for module, names in imports.items()}
-    later = {module for module in graph if (number := re.search(r"\.lesson_(\d\d)", module)) and number[1] > last}
+    later = {module for module in graph if (number := checked_by(module)) and number > last}
     roots = {module for module in graph if module.startswith(f"{PACKAGE.name}.checks")} - later | {PACKAGE.name}
     for lesson in chosen:
         roots |= {of for of, _ in _imports(ast.parse(_code(lesson))).values()}
@@ -71,6 +71,12 @@ def modules(chosen, decided):
         roots |= {".".join(re.split(r"[./]", path)) for path in paths} & graph.keys()
     tools = {module for module in graph if not _reached(graph, [module], blocked=set()).keys() & open_}
     return (tools | _reached(graph, sorted(roots), blocked=set()).keys()) - later
+
+
+def checked_by(module):
+    """The number of the lesson whose checks a module holds, such as "11b"; None where it holds none."""
+    found = re.search(r"\.checks\.lesson_([^_.]+)", module)
+    return found and found[1]
 
 
 def spare(chosen, decided):
@@ -165,8 +171,7 @@ def _needed(handed, answers):
             for node, by in _reached(graph, [root], blocked=set() if root in own else own).items():
                 needed.setdefault(node, f"lesson {lesson.number} {how}" if node == root else
                                         f"lesson {lesson.number} runs {by[1]}, which needs it")
-        for path in sorted((PACKAGE / "checks").glob(f"lesson_{lesson.number}*.py")):
-            module = _module_name(path)
+        for module in (module for module in _modules() if checked_by(module) == lesson.number):
             roots = [node for node in graph if node[0] == module] + _roots_of_mistakes(lesson.number)
             for node in _reached(graph, roots, blocked=set()):
                 needed.setdefault(node, f"the check of lesson {lesson.number} runs it")

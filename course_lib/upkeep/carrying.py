@@ -58,6 +58,24 @@ def carry(new, mine, old):
     return done
 
 
+def follow(new, mine, old, now):
+    """Put a learner's answers into a notebook that their exercises have moved to.
+
+    new:     the notebook that has the exercises now, as JSON; it is changed
+    mine:    the learner's notebook, in which they were; old: what that was made from; now: its new version
+    returns: the names of the exercises
+    raises:  ValueError, KeyError, TypeError or AttributeError where one of them is no notebook
+    """
+    page, stay = _Page(new["cells"]), _Page(now["cells"]).slots
+    written, moved = {_text(cell) for cell in old["cells"]}, []
+    for cell in mine["cells"]:
+        for name in _defined(cell):
+            if name in page.slots and name not in stay and _text(cell) not in written:
+                page.cells[page.slots[name]]["source"] = cell["source"]
+                moved.append(name)
+    return moved
+
+
 class _Page:
     """The cells of the new notebook, while those of the learner's come into it from top to bottom."""
 

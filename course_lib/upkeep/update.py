@@ -13,7 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from .carrying import carry
+from .carrying import carry, follow
 from .open_notebooks import open_notebooks
 from .repository import NoUpdate, Repository
 
@@ -57,6 +57,7 @@ def update(root):
         both = [path for path in both if _would_be_lost(root / path, scratch / "new" / path)]
         course.write_out(course.base, [p for p in both if _is_lesson(p) and theirs[p] == "M"], scratch / "base")
         says += [_keep_and_carry(path, root, scratch) for path in both]
+        says += [_follow(path, root, scratch, theirs) for path in both if (scratch / "base" / path).exists()]
         _swap(root, scratch, theirs, course.move_on)
     finally:
         if not (scratch / "old").exists():
@@ -65,6 +66,7 @@ def update(root):
         says.append("The packages that the course needs have changed, too: its next start fetches them.")
     if course.base == course.target:
         return [*says, ALREADY.format(course.url())]
+    says = [line for line in says if line]
     return [*says, f"This is the newest version now ({course.url()}); CHANGELOG.md says what is new."]
 
 
@@ -103,6 +105,23 @@ def _keep_and_carry(path, root, scratch):
         return f"{path} is new, and yours cannot be read as a notebook: it is {copy}, as it was."
     new.write_text(json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return f"{path}: the new one {done}. All of yours is {copy}."
+
+
+def _follow(path, root, scratch, theirs):
+    """Where exercises of a lesson have moved to another, the answers move along; says so, or nothing."""
+    moved = []
+    for other in sorted(set(filter(_is_lesson, theirs)) - {path}):
+        files = [scratch / "new" / other, root / path, scratch / "base" / path, scratch / "new" / path]
+        try:
+            notebooks = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+            names = follow(*notebooks)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue  # one is gone, or torn: what was in it is kept
+        if names:
+            text = json.dumps(notebooks[0], ensure_ascii=False, indent=1, sort_keys=True)
+            files[0].write_text(text + "\n", encoding="utf-8")
+            moved.append(f"{other} has your answers to {', '.join(names)}, which have moved there from {path}.")
+    return " ".join(moved)
 
 
 def _copied(path, copy):

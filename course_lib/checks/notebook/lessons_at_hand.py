@@ -29,7 +29,7 @@ class LessonAtHand:
 def lessons_at_hand():
     """{number: LessonAtHand}; without those that are not there or cannot be read."""
     found = {}
-    for path in (path for folder in FOLDERS for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))):
+    for path in (path for folder in FOLDERS for path in sorted(folder.glob("[0-9][0-9]*_*.ipynb"))):
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             first = "".join(cells[0]["source"])
@@ -37,7 +37,7 @@ def lessons_at_hand():
             lesson = LessonAtHand(title, int(minutes), path, *_ids(cells))
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
             continue
-        found.setdefault(path.name[:2], lesson)
+        found.setdefault(path.name.split("_")[0], lesson)
     return found
 
 

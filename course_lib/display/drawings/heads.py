@@ -39,20 +39,14 @@ def split_attend_concatenate(x, Q, K, V, weights, W_o, heads, words):
         pattern = sheet.grid(seen, top, weights[n], "weight", CELL, name="weights")
         answer = sheet.grid(out, top, outs[n], "stream", CELL, name="out")
         turns = [source.right + 36, answer.right + 30]
-        _around(sheet, (source.right + 6, source.y), turns[0], (spots[0].left - 6, spots[0].y))
+        sheet.around((source.right + 6, source.y), turns[0], (spots[0].left - 6, spots[0].y))
         sheet.arrow((spots[2].right + 4, spots[2].y), (pattern.left - 5, pattern.y))
         sheet.arrow((pattern.right + 4, pattern.y), (answer.left - 5, answer.y))
-        _around(sheet, (answer.right + 5, answer.y), turns[1], (joined.left - 5, joined.y))
+        sheet.around((answer.right + 5, answer.y), turns[1], (joined.left - 5, joined.y))
     sheet.arrow((joined.right + 6, joined.y), (result.left - 6, result.y), name="W_o", width=2)
     for at, step in ((source.right + 36, "split"), (seen + 44, "attend"), (joined.x, "concatenate")):
         sheet.text(at, 20, step, 16, bold=True)
     return sheet.svg()
-
-
-def _around(sheet, start, turn, end):
-    """An arrow that goes up or down at `turn`, or straight where it need not."""
-    bend = [] if start[1] == end[1] else [(turn, start[1]), (turn, end[1])]
-    sheet.arrow(start, *bend, end)
 
 
 def costs(shares, first, second):

@@ -97,18 +97,12 @@ def masked_heads(x, mask, heads, result, words):
         scores = sheet.grid(seen, top, head["scores"].where(mask, torch.nan), "score", SMALL, name="masked scores")
         weights = sheet.grid(looked, top, head["weights"].where(mask, torch.nan), "weight", SMALL, 1, name="weights")
         answer = sheet.grid(out, top, head["out"], "stream", SMALL, name="out")
-        _around(sheet, (source.right + 6, source.y), source.right + 36, (spots[0].left - 6, spots[0].y))
+        sheet.around((source.right + 6, source.y), source.right + 36, (spots[0].left - 6, spots[0].y))
         for one, other in ((spots[2], scores), (scores, weights), (weights, answer)):
             sheet.arrow((one.right + 4, one.y), (other.left - 5, other.y))
-        _around(sheet, (answer.right + 5, answer.y), answer.right + 34, (joined.left - 5, joined.y))
+        sheet.around((answer.right + 5, answer.y), answer.right + 34, (joined.left - 5, joined.y))
     sheet.arrow((joined.right + 6, joined.y), (end.left - 6, end.y), name="W_o", width=2)
     return sheet.svg()
-
-
-def _around(sheet, start, turn, end):
-    """An arrow that goes up or down at `turn`, or straight where it need not."""
-    bend = [] if start[1] == end[1] else [(turn, start[1]), (turn, end[1])]
-    sheet.arrow(start, *bend, end)
 
 
 def of_the_die(rows, ways):

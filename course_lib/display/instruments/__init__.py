@@ -11,26 +11,30 @@ from course_lib.display.dark import with_dark_rules
 from course_lib.display.descriptions import description
 from course_lib.display.instruments import (
     alignment,
+    beam_tree,
     clock_hands,
     heads,
     lamp,
     projection,
     query_among_keys,
     softmax_and_scale,
+    writing,
 )
 from course_lib.display.instruments.pen import STYLE
 
 HERE = Path(__file__).parent
 INSTRUMENTS = {"softmax-and-scale": softmax_and_scale, "query-among-keys": query_among_keys, "clock-hands": clock_hands,
-               "lamp": lamp, "alignment": alignment, "projection": projection, "heads": heads}
+               "lamp": lamp, "alignment": alignment, "projection": projection, "heads": heads, "writing": writing,
+               "beam-tree": beam_tree}
 
 
 def show(name, key, **data):
     """Display an instrument that needs no kernel and no network; where scripts are not run, a still picture of it.
 
     name: softmax-and-scale with scores, query-among-keys with names, keys and query, clock-hands with table, lamp with
-          rows, paint, regions and questions, alignment with pairs, projection with names, x and three matrices, or
-          heads with words and layers; what each takes is said by `given` in the module of its name
+          rows, paint, regions and questions, alignment with pairs, projection with names, x and three matrices,
+          heads with words and layers, writing with sentences, or beam-tree with searches; what each takes is said by
+          `given` in the module of its name
     key:  of what the still picture shows, in course_lib/display/descriptions/NN.toml; or the words themselves
     data: tensors or lists
     raises ValueError in one sentence for what it cannot show

@@ -15,11 +15,11 @@ import time
 import nbclient
 import nbformat
 
-from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems
+from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, lesson_stems, number_of
 
 # Seconds of processor time that a solved lesson may take from its first cell to its last; a quarter of an hour in all.
 SECONDS = {"00": 10, "01": 10, "02": 10, "03": 60, "04": 20, "05": 20, "06": 25, "07": 15, "08": 65, "09": 20,
-           "10": 70, "11": 155, "12": 155, "13": 155, "14": 40, "15": 70}
+           "10": 70, "11": 110, "11b": 90, "12": 155, "13": 155, "14": 40, "15": 70}
 IMPORT_SECONDS = 0.2  # import course_lib, beyond torch and numpy
 OPEN_SECONDS = 5  # from the start of a kernel to the result of a lesson's first code cell
 CHECK_SECONDS = 0.3  # one check of a right answer
@@ -58,10 +58,10 @@ def rows(numbers):
     """(what, budget, seconds) of everything that has a budget."""
     yield "`import course_lib` beyond torch and numpy", IMPORT_SECONDS, import_seconds()
     for stem in lesson_stems():
-        if stem[:2] in numbers:
-            yield f"{stem}: processor time of the solution", SECONDS[stem[:2]], processor_seconds(stem)
+        if number_of(stem) in numbers:
+            yield f"{stem}: processor time of the solution", SECONDS[number_of(stem)], processor_seconds(stem)
             yield f"{stem}: opened, to the first result", OPEN_SECONDS, min(opening_seconds(stem) for _ in range(3))
-            for name, seconds in check_seconds(stem[:2]):
+            for name, seconds in check_seconds(number_of(stem)):
                 yield f"{stem}: check of `{name}`", CHECK_SECONDS, seconds
 
 

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tqdm import tqdm
 
-from course_lib.staff.lesson_text import lesson_stems
+from course_lib.staff.lesson_text import lesson_stems, number_of
 
 STEP = 1000  # lessons loop over seeds 0, 1, 2, ...: moved by less, two runs would share some
 NARROW = 3  # standard deviations
@@ -32,7 +32,7 @@ CPUS = {"here": (), "default": ("default", "SSE4_2", "SSE41"), "avx2": ("avx2", 
 def main(arguments=None):
     """Run, and print two tables: what fell, and what held with little room."""
     options = _options(arguments)
-    stems, can = {stem[:2]: stem for stem in lesson_stems()}, imitable()
+    stems, can = {number_of(stem): stem for stem in lesson_stems()}, imitable()
     if refusal := _refusal(options, stems, can):
         print(refusal, file=sys.stderr)
         return 2

@@ -3,6 +3,8 @@
 import json
 import re
 
+from course_lib.staff.lesson_text import number_of
+
 ABOUT = re.compile(r"^\*((?:[^*\n]|\n(?!\n))*?\d+ minutes(?:[^*\n]|\n(?!\n))*)\*$", re.M)  # it may run over two lines
 
 
@@ -14,11 +16,11 @@ def facts_of(lesson):
     minutes, needs, *_ = " ".join(about[1].split()).split(" · ") if about else ("", "")
     return {
         "page": lesson.name,
-        "number": lesson.name.split("/")[1][:2],
-        "title": re.search(r"^# (?:\d\d · )?(.+)$", head, re.M)[1],
+        "number": number_of(lesson.name.split("/")[1]),
+        "title": re.search(r"^# (?:\d\d[a-z]? · )?(.+)$", head, re.M)[1],
         "minutes": int(re.match(r"\d+", minutes)[0]) if minutes else 0,
         "exercises": sum("exercise" in cell["metadata"].get("tags", []) for cell in cells),
-        "needs": re.findall(r"\b\d\d\b", needs),
+        "needs": re.findall(r"\b\d\d[a-z]?\b", needs),
     }
 
 

@@ -10,13 +10,14 @@ from course_lib.staff.lesson_text import ROOT
 
 TRANSLATOR, ITS_TEXT = "solutions/11_transformer.ipynb", "solutions/11_transformer.py"
 SENTENCE = re.compile(r"^(Jane visite .+) → (.+)$", re.M)
-PROVED = re.compile(r"^fresh_sentences_are_right = shares\[\"fresh\"\] >= 0\.(\d\d)$", re.M)
+PROVED = re.compile(r"^claim\(\"at least (\d\d) of 100 fresh sentences", re.M)
 
 
 def results():
     """A translation, what the lesson proves of others, and how many digits are read, as HTML."""
     french, english = _found(SENTENCE, outputs(TRANSLATOR), TRANSLATOR, "what “Jane visite …” becomes")
-    share, = _found(PROVED, (ROOT / ITS_TEXT).read_text(encoding="utf-8"), ITS_TEXT, "fresh_sentences_are_right")
+    share, = _found(PROVED, (ROOT / ITS_TEXT).read_text(encoding="utf-8"), ITS_TEXT,
+                    "how many fresh sentences are right")
     digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT"]
     return (
         '<div class="results">'

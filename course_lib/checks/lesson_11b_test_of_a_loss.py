@@ -1,4 +1,4 @@
-"""Lesson 11, the test of a loss: judged by whom it lets through and whom it accuses."""
+"""Lesson 11b, the test of a loss: judged by whom it lets through and whom it accuses."""
 
 import math
 
@@ -97,7 +97,7 @@ def under_other_letters(generator):
 
 
 EXERCISES = (Exercise(
-    lesson="11",
+    lesson="11b",
     asked="True for every function that computes the mean loss over all real tokens, whatever its style, and False for "
     "every other: five of them have letters, the check knows more.",
     verified=black_box_tests.is_token_mean,

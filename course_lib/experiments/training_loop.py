@@ -1,0 +1,143 @@
+"""Lesson 11: a training loop that the learner writes, rehearsed on a tiny model, and then run."""
+
+import time
+import warnings
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from course_lib.data.vocabulary import BOS
+from course_lib.display.live import progress_bar
+
+SLOW = 3  # times the course's own code
+
+
+def train(model, batches, optimizer, schedule, loss_of):
+    """The course's own loop: one step for each batch; yields the loss of each."""
+    for src, labels in batches:
+        loss = loss_of(model, src, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        yield loss
+
+
+def losses_of(loop, model, batches, optimizer, schedule):
+    """Run a loop over all batches, with a progress bar: the loss of each step, (steps,)."""
+    steps = loop(model, batches, optimizer, schedule)
+    bar = progress_bar(steps, desc="learning French", unit="step", total=len(batches))
+    return torch.tensor([loss.item() for loss in bar])
+
+
+class Rehearsal(NamedTuple):
+    """Is a loop right, and what does it do?"""
+
+    right: bool
+    says: str
+
+    def __str__(self):
+        return self.says
+
+
+class _Tiny(nn.Module):
+    """A model with a number for each pair of tokens, at hand for one step at a time."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(-1, 1, 36).sin().view(6, 6))
+
+    def forward(self, src, tgt):
+        return self.table[tgt]
+
+
+class _Noted(torch.optim.SGD):
+    """Gradient descent that notes with which gradient and rate it was asked for a step."""
+
+    def __init__(self, model):
+        super().__init__(model.parameters(), lr=1.0)
+        self.model, self.gradients, self.rates = model, [], []
+
+    def step(self, closure=None):
+        gradient = self.model.table.grad
+        self.gradients.append(None if gradient is None else gradient.clone())
+        self.rates.append(self.param_groups[0]["lr"])
+        return super().step(closure)
+
+
+def rehearse(loop):
+    """Run a learner's loop for three batches of a tiny model.
+
+    loop:    loop(model, batches, optimizer, schedule), yields the loss of each step
+    returns: a Rehearsal; `...` where the loop still yields three dots
+    """
+    model = _Tiny()
+    optimizer = _Noted(model)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
+    labels = torch.tensor([[3, 4, 5, 2], [5, 3, 2, 0]])
+    batches = [(labels, labels)] * 3
+    before, yielded = model.table.detach().clone(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own word on the order of two lines: ours comes below
+        for loss in loop(model, batches, optimizer, schedule):
+            if loss is ...:
+                return ...
+            yielded.append(loss)
+    return _judged(model, optimizer, schedule, before, yielded, labels)
+
+
+def _judged(model, optimizer, schedule, before, yielded, labels):
+    """What the three steps came to, beside those of the course's loop."""
+    steps, moved = len(optimizer.gradients), not torch.equal(before, model.table)
+    if len(yielded) != 3:
+        return Rehearsal(False, f"for three batches it yields {len(yielded)} losses")
+    if steps == 0:
+        return Rehearsal(False, "optimizer.step() is never called: no weight changes")
+    if steps != 3:
+        return Rehearsal(False, f"for three batches it makes {steps} steps")
+    if not moved or optimizer.gradients[0] is None or not optimizer.gradients[0].any():
+        return Rehearsal(False, "at the first step there is no gradient: backward() comes before the step, "
+                                "and zero_grad() before backward()")
+    if schedule.last_epoch != 3:
+        return Rehearsal(False, f"for three batches the schedule moves {schedule.last_epoch} times: "
+                                "without it the rate stays where it is")
+    if optimizer.rates != [1, 1 / 2, 1 / 3]:
+        return Rehearsal(False, f"the rates of the steps are {optimizer.rates}: "
+                                "the schedule moves on after the step, not before it")
+    if _piles_up(optimizer.gradients, before, labels):
+        return Rehearsal(False, "at the second step the gradient of the first is still in it: "
+                                "what has to be set to zero before backward()?")
+    return Rehearsal(True, "three steps, each with the gradient of its own batch and its own rate")
+
+
+def _piles_up(gradients, before, labels):
+    """Is the second gradient another one than that of its own batch?"""
+    model = _Tiny()
+    with torch.no_grad():
+        model.table.copy_(before - gradients[0])  # where the first step, at a rate of 1, has led
+    _loss(model, labels).backward()
+    return not torch.allclose(gradients[1], model.table.grad, atol=1e-5)
+
+
+def _loss(model, labels):
+    shown = torch.cat([torch.full_like(labels[:, :1], BOS), labels[:, :-1]], 1)
+    return nn.functional.cross_entropy(model(labels, shown).transpose(1, 2), labels, ignore_index=0)
+
+
+def quick_enough(yours, courses, batch):
+    """Does a training step of yours take at most SLOW times as long as one of the course's?
+
+    yours, courses: functions of a batch that make a model and run one step, in one go
+    """
+    return _seconds(yours, batch) <= SLOW * _seconds(courses, batch)
+
+
+def _seconds(step, batch):
+    """Processor time, the smaller of two."""
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        step(*batch)
+        times.append(time.process_time() - start)
+    return min(times)
