@@ -323,6 +323,14 @@ def test_what_is_no_hand_out_is_never_deleted(handout, tmp_path, capsys, what):
     assert _bytes(tmp_path) == before
 
 
+@pytest.mark.parametrize(("words", "numbers"), [
+    (["11"], {"11"}), (["11b"], {"11b"}), (["10-11"], {"10", "11", "11b"}), (["11b-12"], {"11b", "12"}),
+    (["9", "11-11b"], {"09", "11", "11b"})])
+def test_a_lesson_of_two_notebooks_is_named_by_either_or_within_a_range(words, numbers):
+    """A range that stops in the middle of a lesson, or a number that means two notebooks."""
+    assert release._numbers(words, NUMBERS) == numbers
+
+
 @pytest.mark.parametrize(("words", "says"), [
     (["16"], "there is no lesson 16: the lessons are 00 to 15"),
     (["14-17"], "there is no lesson 16, 17"),

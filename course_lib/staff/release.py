@@ -240,7 +240,9 @@ def _numbers(words, known):
         first, last = (part.zfill(2 + part[-1].isalpha()) for part in (parts[1], parts[2] or parts[1]))
         if last < first:
             raise ReleaseError(f"{word!r} is an empty range: its first lesson comes after its last")
-        numbers |= {first, last, *(number for number in known if first <= number <= last)}
+        numbers |= {first, last, *(f"{number:02}" for number in range(int(first[:2]) + 1, int(last[:2])))}
+        if parts[2]:  # a range has every notebook of its lessons, such as 11 and 11b
+            numbers |= {number for number in known if first <= number and number[: len(last)] <= last}
     if unknown := sorted(numbers - set(known)):
         raise ReleaseError(f"there is no lesson {', '.join(unknown)}: the lessons are {known[0]} to {known[-1]}")
     return numbers
