@@ -42,7 +42,7 @@ def _link(axes, pages):
     """Each box that bears a number leads to its lesson, the first one of several."""
     axes.figure.canvas.draw()
     for badge in axes.texts:
-        page = pages.get(re.match(r"\w+", badge.get_text())[0])
+        page = pages.get(re.split(r"\W", badge.get_text())[0])
         middle = badge.get_window_extent().get_points().mean(0)
         for box in axes.patches if page else ():
             if box.get_zorder() == 2 and box.get_window_extent().contains(*middle):
