@@ -229,15 +229,18 @@ predict(
 )
 
 # %%
-ways = ["plain", "wrong words shown", "wrong French shown", "more dropout"]
+ways = ["plain", "wrong words shown", "wrong words, no people", "wrong French shown",
+        "more dropout"]
 for way in ways:
-    print(f"{way:19} people as objects: {of_way(way, 624, 'people')}",
+    print(f"{way:23} people as objects: {of_way(way, 624, 'people')}",
           f"  new negations: {of_way(way, 624, 'new negations')}")
 
 # %% [markdown]
-# (Stored, three seeds each.) The last two rows are rivals, as *any* noise might do it: wrong
-# words on the French side, and three times the dropout. Neither does. So it was no want of
-# noise, and no want of sentences: the decoder had relied on what it was shown.
+# (Stored, three seeds each.) The last three rows are rivals. By chance a person was *shown*
+# where a thing should be: in the third row the wrong words never mean people, and it helps
+# nearly as much. Or *any* noise might do it: wrong words on the French side, or three times the dropout,
+# do not. So it was no want of noise, and no want of sentences: the decoder had relied on what
+# it was shown.
 #
 # And with other budgets? What is right after a right word, and after a wrong one:
 
@@ -248,6 +251,10 @@ plots.show(figure, "after-wrong-words")
 # %%
 {steps: of_way("wrong words shown", steps, "people") for steps in (125, 624, 3120)}
 
+# %% [markdown]
+# After 3,120 steps a wrong word hardly misleads it. So what comes next *could* be told, at
+# nearly all of these places, from the French.
+
 # %% tags=["claim"]
 # The proof
 claim("with right words shown most words are right; a third it writes without an end",
@@ -255,9 +262,14 @@ claim("with right words shown most words are right; a third it writes without an
 claim("after a word that is second best, a third of the next words are wrong",
       all(0.55 < share < 0.8 for share in of_way("plain", 624, "second word shown"))
       and min(of_way("plain", 624, "right word shown")) > 0.99)
-claim("wrong words shown in training heal most of the stammer; the rivals do not",
-      min(of_way("wrong words shown", 624, "people")) > 0.5
-      and max(max(of_way(way, 624, "people")) for way in ways if way != ways[1]) < 0.25)
+heal = [way for way in ways if "wrong words" in way]
+claim("wrong words shown in training heal most of the stammer, without any people, too",
+      min(min(of_way(way, 624, "people")) for way in heal) > 0.5)
+claim("noise on the French side and more dropout do not",
+      max(max(of_way(way, 624, "people")) for way in ways if way not in heal) < 0.25)
+claim("with wrong words shown for 3,120 steps a wrong word hardly misleads",
+      min(of_way("wrong words shown", 3120, "second word shown")) > 0.9
+      and max(of_way("plain", 3120, "second word shown")) < 0.8)
 
 # %% [markdown] name="bleu"
 # ## BLEU: when there is more than one right answer
@@ -285,7 +297,7 @@ reference = "Jane visits Africa in September".split()
 print(ngrams("Jane Jane Jane".split(), 1), ngrams(reference, 4), sep="\n")
 
 # %% tags=["yours"]
-hits = lambda said, good, n: (ngrams(said, n) & ngrams(good, n)).total()  # yours: int
+hits = lambda said, ref, n: (ngrams(said, n) & ngrams(ref, n)).total()  # yours: a count
 intervene(
     "“Jane Jane Jane” has one hit, “Jane visits Asia in September” has 4, 2, 0 and 0",
     hits,

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from course_lib.attention import attention_patterns
-from course_lib.data.small_french import gold, people_as_objects, splits
+from course_lib.data.small_french import PEOPLE, gold, people_as_objects, splits
 from course_lib.data.vocabulary import BOS, EOS, PAD, UNKNOWN, Vocabulary
 from course_lib.decoding import beam_search, greedy_decode
 from course_lib.experiments.bleu import corpus_bleu
@@ -18,15 +18,17 @@ from course_lib.transformer import Transformer
 
 STEPS = 624
 ASKED = 60  # sentences for a beam, which writes them one by one
-WAYS = ("plain", "smoothed", "wrong words shown", "no warm-up", "more dropout", "wrong French shown")
+WAYS = ("plain", "smoothed", "wrong words shown", "no warm-up", "more dropout", "wrong French shown",
+        "wrong words, no people")
 
 
 class Translator:
     """The lesson's model, its two vocabularies and its training.
 
     way: "plain", the lesson's; "smoothed", the labels by 0.1; "wrong words shown", every seventh word that the
-         decoder is shown is another one; "wrong French shown", every seventh word that the encoder is shown; "no
-         warm-up"; "more dropout", 0.3 in place of 0.1
+         decoder is shown is another one; "wrong words, no people", the same, and the other one never means people;
+         "wrong French shown", every seventh word that the encoder is shown; "no warm-up"; "more dropout", 0.3 in
+         place of 0.1
     """
 
     def __init__(self, seed, way="plain", steps=STEPS):
@@ -57,9 +59,12 @@ class Translator:
         src, labels = (ids[:, : (ids != PAD).sum(1).max()] for ids in (src, labels))
         shown = shift_right(labels, BOS)
         if self.way == "wrong words shown":
-            shown = _some_swapped(shown, len(self.english))
+            shown = _some_swapped(shown, self.english)
+        elif self.way == "wrong words, no people":
+            shown = _some_swapped(shown, self.english, but={form for its in PEOPLE.values()
+                                                            for form in (its.english, its.english_plural)})
         elif self.way == "wrong French shown":
-            src = _some_swapped(src, len(self.french))
+            src = _some_swapped(src, self.french)
         logits = model(src, shown)
         if self.way == "smoothed":
             return nn.functional.cross_entropy(logits.transpose(1, 2), labels, ignore_index=PAD, label_smoothing=0.1)
@@ -144,9 +149,10 @@ class Translator:
         return masked_cross_entropy(self.model(src, shift_right(labels, BOS)), labels).exp().item()
 
 
-def _some_swapped(ids, words):
-    """Every seventh word of (B, T) is any other one; what begins, ends and fills up stays."""
-    others = torch.randint(UNKNOWN + 1, words, ids.shape)
+def _some_swapped(ids, vocabulary, but=()):
+    """Every seventh word of (B, T) is any other one, but none of some; what begins, ends and fills up stays."""
+    allowed = torch.tensor([i for word, i in vocabulary.ids.items() if word not in but])
+    others = allowed[torch.randint(len(allowed), ids.shape)]
     return torch.where((torch.rand(ids.shape) < 1 / 7) & (ids > UNKNOWN), others, ids)
 
 
@@ -178,7 +184,7 @@ POINTS = [point for point in grid(way=WAYS, steps=(125, STEPS, 5 * STEPS), seed=
           if (point["steps"] < STEPS or point["seed"] < 3)
           and (point["way"] in WAYS[:3] or point["steps"] == STEPS)]
 PLANS = {"11-translators": Plan(
-    about="the translator of lesson 11 in six ways of training, after three budgets: what it translates, greedy and "
+    about="the translator of lesson 11 in seven ways of training, after three budgets: what it translates, greedy and "
           "with beams, what it says after a wrong word, and where it looks",
     minutes=60, points=POINTS, measure=measure, near={"fresh": 0.02, "second word shown": 0.02},
     sides=(dict(way="plain", steps=125, seed=0), dict(way="wrong words shown", steps=125, seed=0)))}
