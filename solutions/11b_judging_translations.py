@@ -543,10 +543,10 @@ instruments.show("beam-tree", "instrument-beam-tree", searches=trees)
 
 # %% tags=["claim"]
 # The proof
-low, high = (pick(row["fresh: bleu 4"] for row in early) for pick in (min, max))
-bleu_of_4 = again[4]["bleu 4"]
-claim("a beam of 4, trained and run here, lies among the stored ones, above greedy",
-      low - 2 < bleu_of_4 < high + 2 and bleu_of_4 > again[1]["bleu 1"])
+with_4 = [row["fresh: bleu 4"] for row in early]
+claim("a beam of 4, run here, differs from the stored one by less than seeds do",
+      abs(again[4]["bleu 4"] - with_4[0]) < max(with_4) - min(with_4))
+claim("and here, too, it is above greedy", again[4]["bleu 4"] > again[1]["bleu 1"])
 
 # %% [markdown] name="label-smoothing"
 # ## Label smoothing
