@@ -85,8 +85,8 @@ intervene(
 )
 
 # %% [markdown]
-# A row that points the same way as a longer one wins only where nobody is wanted. A trained
-# $W$ has to turn the rows of its words apart.
+# A row that points the same way as a longer one has the larger score only where both scores are
+# negative. A trained $W$ has to turn the rows of its words apart.
 #
 # So the last step is a linear map and a softmax. The question of this lesson: **where does
 # the vector come from?** It has to know the French, and what is written already. It must not
@@ -807,7 +807,7 @@ adam, rates = with_schedule(model, len(batches))
 losses = training_loop.losses_of(learn, model, batches, adam, rates)
 model.eval()
 blind = torch.log(torch.tensor(float(len(english)))).item()
-plots.show(draw.training(losses, blind), "training")
+plots.show(draw.training(losses, blind), "learning-french")
 
 # %% tags=["claim"]
 # The proof
@@ -1069,7 +1069,7 @@ claim("one pass gives what six passes give, and without the mask it does not",
 # the third, which it gets wrong, at which word does it lose its way?
 
 # %%
-shown_to_you = [" ".join(JANE[0]), "Paul a montré un arbre étrange",
+shown_to_you = [" ".join(JANE[0]), "Paul a montré un arbre intéressant",
                 " ".join(tests["people as objects"][2].french)]
 sentences = [watched(model, french, english, s.split()) for s in shown_to_you]
 instruments.show("writing", "instrument-writing", sentences=sentences)
@@ -1104,7 +1104,7 @@ instruments.show("writing", "instrument-writing", sentences=sentences)
 #
 # **In the paper.** [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), figure 1; sections
 # 3.1 (stacks), 3.2.3 (three uses of attention), 3.4 (embeddings and softmax), 5.3 (learning
-# rate); table 3 (sizes). That networks fail where training never varied:
-# [Lake and Baroni 2018](https://arxiv.org/abs/1711.00350).
+# rate); table 3 (sizes). Other networks that passed one test of generalization and failed
+# another: [Lake and Baroni 2018](https://arxiv.org/abs/1711.00350).
 #
 # **Next.** How good is a translation, and how is a better one found? Lesson 11b.

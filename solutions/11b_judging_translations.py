@@ -238,9 +238,9 @@ for way in ways:
 # %% [markdown]
 # (Stored, three seeds each.) The last three rows are rivals. By chance a person was *shown*
 # where a thing should be: in the third row the wrong words never mean people, and it helps
-# nearly as much. Or *any* noise might do it: wrong words on the French side, or three times the dropout,
-# do not. So it was no want of noise, and no want of sentences: the decoder had relied on what
-# it was shown.
+# nearly as much. Or *any* noise might do it: wrong words on the French side, or three times the
+# dropout, do not. So it was no want of noise, and no want of sentences: the decoder had relied
+# on what it was shown.
 #
 # And with other budgets? What is right after a right word, and after a wrong one:
 
@@ -739,7 +739,7 @@ predict(
 # ### Yours: five cures
 #
 # Examine the parts: `part_of("A").mask(4)` calls the mask of A. Then replace the part that is
-# wrong by a right one, such as `{"join": lambda x, says: x + says}`. The patient is trained
+# wrong: a cure is a dict of one part, its name and a right function. The patient is trained
 # again, and has to write. Functions of yours that may be of use: `causal_mask(T)`,
 # `shift_right(labels, BOS)`, `sinusoidal_positions(T, 32)`.
 

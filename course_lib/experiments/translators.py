@@ -186,5 +186,5 @@ POINTS = [point for point in grid(way=WAYS, steps=(125, STEPS, 5 * STEPS), seed=
 PLANS = {"11-translators": Plan(
     about="the translator of lesson 11 in seven ways of training, after three budgets: what it translates, greedy and "
           "with beams, what it says after a wrong word, and where it looks",
-    minutes=60, points=POINTS, measure=measure, near={"fresh": 0.02, "second word shown": 0.02},
-    sides=(dict(way="plain", steps=125, seed=0), dict(way="wrong words shown", steps=125, seed=0)))}
+    minutes=60, points=POINTS, measure=measure, near={"people": 0.05},
+    sides=(dict(way="plain", steps=STEPS, seed=0), dict(way="wrong words shown", steps=STEPS, seed=0)))}

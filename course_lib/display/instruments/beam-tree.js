@@ -1,5 +1,5 @@
 // A beam's tree: what it kept open at each step, what ended, what fell out, and which beginning won.
-const TOP = 42, ROW = 40;  // pixels: above the first row, a row of words
+const TOP = 42, ROW = 40, NARROW = 86;  // pixels: above the first row, a row of words, the narrowest column
 const OPEN = "open", ENDED = "ended", OUT = "out";
 
 class Tree {
@@ -30,11 +30,14 @@ function drawing_of(tree) {
   made.drawing.append(...marks.map(mark => mark.line), ...steps, ...marks.flatMap(mark => [mark.name, mark.score]));
 
   function draw(wide) {
-    const { nodes, at, last } = tree, column = wide / (last + 0.9), rows = Array(last + 1).fill(0);
-    const place = nodes.map(node => [6 + column * node.step, TOP + 18 + ROW * rows[node.step]++]);
-    steps.forEach((name, step) => shown(text_at(name, 6 + column * step, 22), step <= last));
+    const { nodes, at, last } = tree, column = Math.max(NARROW, wide / (last + 0.9)), rows = Array(last + 1).fill(0);
+    const gone = Math.max(0, Math.ceil(at + 0.9 - wide / column));  // columns that have no room, from the left
+    const across = step => 6 + column * (step - gone);
+    const place = nodes.map(node => [across(node.step), TOP + 18 + ROW * rows[node.step]++]);
+    steps.forEach((name, step) => shown(text_at(name, across(step), 22), step <= last && step >= gone
+      && across(step + 0.9) <= wide));
     marks.forEach(({ line, name, score }, n) => {
-      const node = nodes[n], there = n < nodes.length && node.step <= at;
+      const node = nodes[n], there = n < nodes.length && node.step <= at && node.step >= gone;
       for (const mark of [line, name, score]) shown(mark, there);
       if (!there) return;
       const [x, y] = place[n], won = tree.over && node.best, room = Math.max(3, Math.floor((column - 14) / 8));
@@ -43,7 +46,7 @@ function drawing_of(tree) {
       name.classList.toggle("soft", node.kind === OUT);
       name.classList.toggle("value", node.kind === ENDED);
       text_at(score, x, y + 14, number(node.score, 1));
-      shown(line, node.parent !== null);
+      shown(line, node.parent !== null && node.step > gone);
       if (node.parent === null) return;
       const [before, height] = place[node.parent], drawn = Math.min(column - 20, 8.2 * nodes[node.parent].word.length + 8);
       set(line_at(line, before + drawn, height - 4, x - 5, y - 4), { "stroke-width": won ? 3 : 1.2,

@@ -52,7 +52,7 @@ function drawing_of(writing) {
         "stroke-width": 0.5 + 12 * weight, opacity: 0.2 + 0.7 * weight }), there && weight >= 0.005);
       shown(set(box_at(l.cell, x - cell / 2, BELOW, cell, CELL), { style: filled("weight", 85 * weight) }), there);
       shown(set(text_at(l.name, x, BELOW + CELL / 2 + 5, read[j] ?? ""),
-        { style: `fill: var(--${weight > 0.66 ? "paper" : "ink"})` }), there);
+        { style: `fill: var(--${weight > 0.66 ? "paper" : "ink"}); font-size: ${Math.min(13, 1.6 * cell / Math.max(4, (read[j] ?? "").length)).toFixed(1)}px` }), there);
     });
     const top = BELOW + CELL + 62, left = 120, long = Math.min(360, wide - left - 60);
     bars.forEach(({ name, bar, share }, n) => {
