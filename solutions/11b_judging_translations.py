@@ -513,7 +513,8 @@ claim("after 624 steps greedy and both beams write the same",
       all(row["fresh: bleu 1"] > 99 and row["fresh: bleu 16"] > 99 for row in as_in_11))
 
 # %% [markdown]
-# One point of it now, with your own beam search, and its tree.
+# One point of it now, with your own beam search, and its tree. Before you move the slider: does
+# the beginning that wins lead at each step?
 
 # %%
 from course_lib.experiments.beam_tree import traced
@@ -537,9 +538,6 @@ def step(prefixes):
 trees = {f"beam of {size}": traced(beam, step, young.english.words, BOS, EOS, size, 12)
          for size in (1, 2, 4)}
 instruments.show("beam-tree", "instrument-beam-tree", searches=trees)
-
-# %% [markdown]
-# Before you move the slider: does the beginning that wins lead at each step?
 
 # %% tags=["claim"]
 # The proof
