@@ -56,7 +56,9 @@ def test_the_course_s_own_loop_is_right():
     (without("schedule.step()").replace("loss.backward()", "loss.backward(); schedule.step()"),
      "the schedule moves on after the step"),
     (RIGHT.replace("optimizer.step()", "optimizer.step(); optimizer.step()"), "it makes 6 steps"),
-    (RIGHT.replace("yield loss", "pass\n    yield loss"), "it yields 1 losses")])
+    (RIGHT.replace("yield loss", "pass\n    yield loss"), "three losses, and it yields 1"),
+    (RIGHT.replace("(model, src", "(model, source"), "it stops (NameError: name 'source' is not defined)"),
+    (RIGHT.replace("yield loss", "pass"), "it stops (TypeError: 'NoneType' object is not iterable)")])
 def test_a_wrong_loop_is_told_what_is_wrong(body, says):
     """“It does not learn”, and no word on which line it is."""
     rehearsal = training_loop.rehearse(loop(body))

@@ -6,7 +6,7 @@ import pytest
 import sacrebleu
 import torch
 
-from course_lib.data.small_french import PEOPLE, people_as_objects, splits
+from course_lib.data.small_french import NAMES, PEOPLE, PRONOUNS, THINGS, people_as_objects, splits
 from course_lib.decoding import beam_search
 from course_lib.experiments import patients
 from course_lib.experiments.beam_tree import traced
@@ -60,7 +60,12 @@ def test_people_as_objects_are_new_in_that_alone():
     people = {form for noun, its in PEOPLE.items() for form in (noun, its.plural)}
     assert {word for pair in pairs for word in pair.french} <= known
     assert not {pair.french for pair in pairs} & {pair.french for pair in train}
-    assert all(people & set(pair.french[-8:]) for pair in pairs) and people_as_objects(3) == pairs[:3]
+    assert not {form for noun, its in THINGS.items() for form in (noun, its.plural)} & {
+        word for pair in pairs for word in pair.french}
+    subjects = {*NAMES, *PRONOUNS}  # where one of these does it, the person is the object
+    done_to = [pair for pair in pairs if subjects & set(pair.french)]
+    assert len(done_to) > 50 and all(people & set(pair.french) for pair in done_to)
+    assert people_as_objects(3) == pairs[:3]
 
 
 @pytest.mark.parametrize("letter", patients.WARD)

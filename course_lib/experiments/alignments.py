@@ -1,6 +1,7 @@
 """Lesson 11b: where a translator looks, beside the links of the grammar, and what it says when a word is hidden.
 
-Wherever `of` stands, it is a shipped.Translator; `pairs` are Pairs of small French.
+Wherever `of` stands, it is a shipped.Translator, or something else with its model, french and english;
+`pairs` are Pairs of small French.
 """
 
 from typing import NamedTuple

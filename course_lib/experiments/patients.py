@@ -138,7 +138,7 @@ class Treated(NamedTuple):
     right: float
 
     def __str__(self):
-        which = f"it was {self.part}" if self.found else f"{self.part} was not what is wrong"
+        which = f"it was the part {self.part}" if self.found else f"the part {self.part} was in order"
         return f"{which}; now {100 * self.right:.0f} of 100 rows are written without a mistake"
 
 
@@ -185,5 +185,5 @@ PLANS = {"11-patients": Plan(
     about="six digits backwards: mean loss of the first 120 and the last 20 steps, share written right, with one part "
           "of the Transformer wrong",
     minutes=4, points=grid(case=list(CASES), steps=(STEPS, 5 * STEPS), seed=range(3)), measure=measure,
-    near={"first 120": 0.05, "last 20": 0.05, "right": 0.05},
+    near={"first 120": 0.02, "last 20": 0.005, "right": 0.01},
     sides=(dict(case="healthy", steps=STEPS, seed=0), dict(case="join", steps=STEPS, seed=0)))}

@@ -3,8 +3,9 @@
 import torch
 
 from course_lib.data.pairs import PairFile, words
-from course_lib.data.vocabulary import BOS, EOS, PAD, Vocabulary
+from course_lib.data.vocabulary import BOS, EOS, Vocabulary
 from course_lib.experiments.bleu import corpus_bleu
+from course_lib.experiments.translators import trimmed
 from course_lib.targets import masked_cross_entropy, shift_right
 from course_lib.training import fit, shuffled
 
@@ -43,5 +44,5 @@ def learn(path, Model, greedy):
 
 
 def _loss(model, src, labels):
-    src, labels = (ids[:, : (ids != PAD).sum(1).max()] for ids in (src, labels))
+    src, labels = trimmed(src, labels)
     return masked_cross_entropy(model(src, shift_right(labels, BOS)), labels)

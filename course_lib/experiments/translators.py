@@ -1,15 +1,14 @@
 """Lesson 11: its translator, trained in several ways and for longer and shorter, and asked what it can."""
 
 import itertools
-import math
 
 import torch
 from torch import nn
 
-from course_lib.attention import attention_patterns
-from course_lib.data.small_french import PEOPLE, gold, people_as_objects, splits
+from course_lib.data.small_french import PEOPLE, people_as_objects, splits
 from course_lib.data.vocabulary import BOS, EOS, PAD, UNKNOWN, Vocabulary
 from course_lib.decoding import beam_search, greedy_decode
+from course_lib.experiments.alignments import right_links
 from course_lib.experiments.bleu import corpus_bleu
 from course_lib.experiments.plan import Plan, grid
 from course_lib.targets import masked_cross_entropy, shift_right
@@ -56,7 +55,7 @@ class Translator:
 
     def loss(self, model, src, labels):
         """The loss of a batch, in the way of this training."""
-        src, labels = (ids[:, : (ids != PAD).sum(1).max()] for ids in (src, labels))
+        src, labels = trimmed(src, labels)
         shown = shift_right(labels, BOS)
         if self.way == "wrong words shown":
             shown = _some_swapped(shown, self.english)
@@ -98,55 +97,34 @@ class Translator:
         return {f"right {size}": right(said, pairs), f"bleu {size}": bleu,
                 f"score {size}": sum(scores) / len(pairs), f"tokens {size}": sum(lengths) / len(pairs)}
 
-    def after_a_mistake(self, pairs):
-        """How often a word is right where the one before it was shown right, and where the shown one was wrong.
+    def after_a_wrong_word(self, pairs):
+        """How often a word is right where the one before it was shown right, and where a wrong one was shown.
 
-        At the first place that the model gets wrong: its own word. And at every place that it gets right: the word
-        that it held to be the second most probable.
+        Asked are the places behind those that the model gets right; the wrong word is the one that it held to be the
+        second most probable.
         """
         src, labels = self.encoded(pairs)
         shown = shift_right(labels, BOS)
         logits = self.model(src, shown)
-        says, real = logits.argmax(-1), (labels != PAD) & (labels != EOS)  # (N, Tt)
-        second = logits.topk(2).indices[..., 1]
-        rows, first = ((says != labels) & real).any(1).nonzero()[:, 0], ((says != labels) & real).float().argmax(1)
-        keep = says[rows, first[rows]] != EOS
-        rows = rows[keep]
-        first = first[rows]
-        hits, own = says == labels, []
+        hits, real = logits.argmax(-1) == labels, (labels != PAD) & (labels != EOS)  # (N, Tt)
+        second, own = logits.topk(2).indices[..., 1], []
         for t in range(labels.shape[1] - 1):  # one wrong word at a time
             asked = (real[:, t] & hits[:, t] & (second[:, t] > UNKNOWN)).nonzero()[:, 0]
             changed = shown.clone()
             changed[:, t + 1] = second[:, t]
             own.append((self.model(src, changed).argmax(-1)[asked, t + 1] == labels[asked, t + 1], hits[asked, t + 1]))
         after, before = (torch.cat(each).float().mean().item() for each in zip(*own, strict=True))
-        changed = shown.clone()
-        changed[rows, first + 1] = says[rows, first]
-        wanted = labels[rows, first + 1]
-        share = {"mistakes": len(rows), "then right, right word shown": math.nan, "then right, own shown": math.nan}
-        if len(rows):
-            share["then right, right word shown"] = hits[rows, first + 1].float().mean().item()
-            then = self.model(src, changed).argmax(-1)[rows, first + 1]
-            share["then right, own shown"] = (then == wanted).float().mean().item()
-        return share | {"right word shown": before, "second word shown": after}
-
-    def linked(self, pairs):
-        """For each decoder layer, how often an English word looks most at a French one that says the same."""
-        src, labels = self.encoded(pairs)
-        patterns = attention_patterns(self.model, src, shift_right(labels, BOS))
-        shares = {}
-        for n in (0, 1):
-            weights = patterns[f"decoder.{n}.cross_attn"].mean(1)  # (N, Tt, Ts)
-            links = gold(pairs, weights.shape[1:])
-            is_a_word = links.any(-1)
-            found = links.gather(-1, weights.argmax(-1, keepdim=True))[..., 0] & is_a_word
-            shares[f"linked, layer {n + 1}"] = (found.sum() / is_a_word.sum()).item()
-        return shares
+        return {"right word shown": before, "second word shown": after}
 
     def perplexity(self, pairs):
         """e to the mean loss, the right words shown."""
         src, labels = self.encoded(pairs)
         return masked_cross_entropy(self.model(src, shift_right(labels, BOS)), labels).exp().item()
+
+
+def trimmed(*sides):
+    """Batches of token numbers, no wider than the longest sentence of each."""
+    return [ids[:, : (ids != PAD).sum(1).max()] for ids in sides]
 
 
 def _some_swapped(ids, vocabulary, but=()):
@@ -177,7 +155,9 @@ def measure(way, steps, seed):
     for name, pairs in (("fresh", fresh), ("people", people)):
         for size in (1, 4, 16):
             shares |= {f"{name}: {what}": value for what, value in it.by_beam(pairs[:ASKED], size).items()}
-    return shares | it.after_a_mistake(fresh) | it.linked(fresh)
+    links = right_links(it, fresh)
+    shares |= {"linked, layer 1": links["layer below"], "linked, layer 2": links["last layer"]}
+    return shares | it.after_a_wrong_word(fresh)
 
 
 POINTS = [point for point in grid(way=WAYS, steps=(125, STEPS, 5 * STEPS), seed=range(5))
@@ -186,5 +166,5 @@ POINTS = [point for point in grid(way=WAYS, steps=(125, STEPS, 5 * STEPS), seed=
 PLANS = {"11-translators": Plan(
     about="the translator of lesson 11 in seven ways of training, after three budgets: what it translates, greedy and "
           "with beams, what it says after a wrong word, and where it looks",
-    minutes=60, points=POINTS, measure=measure, near={"people": 0.05},
+    minutes=60, points=POINTS, measure=measure, near={"people": 0.02},
     sides=(dict(way="plain", steps=STEPS, seed=0), dict(way="wrong words shown", steps=STEPS, seed=0)))}

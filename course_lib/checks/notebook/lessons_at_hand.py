@@ -29,7 +29,8 @@ class LessonAtHand:
 def lessons_at_hand():
     """{number: LessonAtHand}; without those that are not there or cannot be read."""
     found = {}
-    for path in (path for folder in FOLDERS for path in sorted(folder.glob("[0-9][0-9]*_*.ipynb"))):
+    of_lessons = re.compile(r"\d\d[a-z]?_")
+    for path in (path for folder in FOLDERS for path in sorted(folder.glob("*.ipynb")) if of_lessons.match(path.name)):
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             first = "".join(cells[0]["source"])
