@@ -4,11 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.attention import scaled_dot_product_attention
+from course_lib.attention import MultiHeadAttention
 from course_lib.fused import CausalAttention
 from course_lib.layers import FeedForward
 from course_lib.masks import causal_mask
-from course_lib.positions import cached_positions
+from course_lib.positions import cached_positions, sinusoidal_positions
 
 
 def shift_labels(ids):
@@ -67,6 +67,27 @@ class BigramLM(nn.Module):
         return logits, loss
 
 
+def perplexity(logits, targets, pad_id=None):
+    """Among how many equally likely tokens would a choice be as hard as here?
+
+    logits:  (B, T, V)
+    targets: (B, T) integers, the token that really came at each position
+    pad_id:  a target that does not count, also one outside the vocabulary;
+             None: all count. At least one counts.
+    returns: scalar, exp of the mean of -log softmax(logits)[target]; for a model that
+             knows nothing, V; it is stable for large logits
+
+    Jelinek et al. 1977, J. Acoust. Soc. Am. 62, S63.
+    """
+    logp = torch.log_softmax(logits, dim=-1)  # (B, T, V)
+    real = torch.ones_like(targets, dtype=torch.bool)  # (B, T)
+    if pad_id is not None:
+        real = targets != pad_id
+    index = targets.masked_fill(~real, 0)[..., None]  # (B, T, 1)
+    surprise = -logp.gather(-1, index).squeeze(-1)  # (B, T)
+    return surprise[real].mean().exp()
+
+
 def get_batch(data, block_size, batch_size):
     """Draw pieces of a long text, each with its next tokens as targets.
 
@@ -97,6 +118,24 @@ def next_token_probs(logits, temperature=1.0, top_k=None):
     return torch.softmax(logits / temperature, dim=-1)
 
 
+def top_p_probs(logits, p):
+    """Keep the most probable tokens until they hold a share p, and drop the tail.
+
+    logits:  (B, V)
+    p:       above 0, at most 1
+    returns: (B, V), every row in sum one: by falling probability, the shortest
+             beginning whose sum is at least p, renormalised; all others are exactly 0
+
+    Holtzman et al. 2020, arXiv:1904.09751, equations 2 and 3 ("nucleus sampling").
+    """
+    probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True)
+    before = probs.cumsum(dim=-1) - probs  # (B, V), what the more probable ones hold
+    tail = (before >= p) & (p < 1)  # where all are kept, rounding drops none
+    kept = probs.masked_fill(tail, 0.0)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(kept).scatter(-1, order, kept)  # in the order of the logits
+
+
 @torch.no_grad()
 def generate(model, idx, max_new_tokens, block_size):
     """Let a language model write on, one drawn token at a time.
@@ -116,43 +155,41 @@ def generate(model, idx, max_new_tokens, block_size):
 
 
 class Block(nn.Module):
-    """One block of a decoder-only Transformer: a token looks back, then thinks for itself.
+    """A decoder-only Transformer's block: a token looks back, then thinks for itself.
 
-    d_model:      width of inputs and outputs
-    num_heads:    heads of the attention
-    d_ff:         width of the hidden layer of the feed-forward network
-    dropout:      dropout probability: after each sublayer, and inside the feed-forward
-                  network
-    attention:    the class of the attention, so that it may be your own
-    feed_forward: the class of the feed-forward network, likewise
+    d_model:   width of inputs and outputs
+    num_heads: heads of the attention
+    d_ff:      width of the hidden layer of the feed-forward network
+    dropout:   dropout probability: after each sublayer, and inside the feed-forward
+               network
 
     Radford et al. 2019 ("GPT-2"), section 2.3: norms come before the sublayers
     ("pre-norm").
     """
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, attention=CausalAttention, feed_forward=FeedForward):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
         super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.ff = FeedForward(d_model, d_ff, dropout)
         self.norm1 = nn.LayerNorm(d_model)
-        self.attn = attention(d_model, num_heads)
         self.norm2 = nn.LayerNorm(d_model)
-        self.ff = feed_forward(d_model, d_ff, dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, mask):
-        """Attention, then feed-forward; each is asked with a norm of x, and its answer is added to x itself.
+        """Each sublayer reads a norm of x; what it says is added to x itself.
 
         x:       (B, T, d_model)
-        mask:    (T, T) bool, True = may attend; None where the attention is one that
-                 looks back by itself
-        returns: (B, T, d_model)
+        mask:    bool (T, T), (B, T, T) or (B, 1, T), True = may attend, or None
+        returns: (B, T, d_model): x + dropout(self_attn(norm1(x))), where queries, keys
+                 and values come from the same norm1(x); then x + dropout(ff(norm2(x)))
         """
-        h = self.norm1(x)  # (B, T, d_model)
-        x = x + self.dropout(self.attn(h, h, h, mask))
-        return x + self.dropout(self.ff(self.norm2(x)))
+        n = self.norm1(x)  # (B, T, d_model)
+        x = x + self.dropout(self.self_attn(n, n, n, mask))
+        return x + self.dropout(self.ff(self.norm2(x)))  # (B, T, d_model)
 
 
 class LanguageModel(nn.Module):
-    """A decoder-only Transformer: reads tokens, and says at every position what should come next.
+    """A decoder-only Transformer: after every token it says what should come next.
 
     vocab_size: V
     num_layers: number of blocks; the other arguments are those of a Block
@@ -161,96 +198,48 @@ class LanguageModel(nn.Module):
     table limits the length.
     """
 
-    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0, **parts):
+    def __init__(
+        self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0
+    ):
         super().__init__()
         self.table = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff, dropout, **parts) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            Block(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, vocab_size)
         self.dropout = nn.Dropout(dropout)
 
-    def embed(self, idx, start=0):
-        """Token numbers to vectors that also say where they stand.
+    def forward(self, ids):
+        """Logits of the next token at every position, blind to what comes later.
 
-        idx:     (B, T) integers
-        start:   the position of the first one
-        returns: (B, T, d_model)
+        ids:     (B, T) integers, for any T
+        returns: (B, T, V) logits: out(norm(what the last block gives)), where the first
+                 block reads dropout(table(ids) + sinusoidal positions); the table is
+                 not multiplied by anything
         """
-        x = self.table(idx)  # (B, T, d_model)
-        positions = cached_positions(start + idx.shape[1], x.shape[-1], x.dtype, x.device)[start:]  # (T, d_model)
-        return self.dropout(x + positions)
-
-    def predict(self, x):
-        """Read the next token off the vectors after the last block, or between two blocks.
-
-        x:       (B, T, d_model)
-        returns: (B, T, V) logits
-        """
-        return self.out(self.norm(x))
-
-    def forward(self, idx):
-        """Logits of the next token at every position; a position sees itself and what is before it.
-
-        idx:     (B, T) integers, any T
-        returns: (B, T, V)
-        """
-        x, mask = self.embed(idx), self.mask(idx)
+        x = self.table(ids)  # (B, T, d_model)
+        positions = sinusoidal_positions(*x.shape[1:]).to(x)  # (T, d_model)
+        x = self.dropout(x + positions)
+        mask = causal_mask(ids.shape[1]).to(ids.device)
         for block in self.blocks:
-            x = block(x, mask)
-        return self.predict(x)  # (B, T, V)
-
-    def mask(self, idx):
-        """Who may see whom: itself and what is before it, (T, T) bool; None where the attention knows it by itself."""
-        if all(isinstance(block.attn, CausalAttention) for block in self.blocks):
-            return None
-        return causal_mask(idx.shape[1]).to(idx.device)
+            x = block(x, mask)  # (B, T, d_model)
+        return self.out(self.norm(x))  # (B, T, V)
 
 
-class WithCache(nn.Module):
-    """A LanguageModel that keeps the keys and values of all it has read, and reads only what is new.
+class LongLanguageModel(LanguageModel):
+    """The same language model for long texts: it keeps no matrix of T times T, not even of its mask."""
 
-    model: in eval mode: nothing is dropped out here
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0):
+        super().__init__(vocab_size, d_model, num_heads, d_ff, num_layers, dropout)
+        for block in self.blocks:
+            block.self_attn = CausalAttention(d_model, num_heads)
 
-    Called as the model is, so that `generate` need not know of it. A context that does
-    not begin with the last one is read from its beginning: another text, or a window
-    that has moved, in which every token has a new position.
-    """
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-        self.seen = None
-
-    @torch.no_grad()
-    def forward(self, context):
-        """Logits of the next token after each new token of a context.
-
-        context: (B, T) integers
-        returns: (B, t, V) for the last t tokens, those that are new; its last position
-                 is the last of the context
-        """
-        old = self._known(context)
-        x = self.model.embed(context[:, old:], start=old)  # (B, t, d_model)
-        mask = causal_mask(context.shape[1])[old:].to(context.device)  # (t, T)
-        for i, block in enumerate(self.model.blocks):
-            x = x + self._attend(i, block.attn, block.norm1(x), mask)
-            x = x + block.ff(block.norm2(x))
-        self.seen = context.clone()
-        return self.model.predict(x)
-
-    def _known(self, context):
-        """How many tokens at the beginning of a context have been read; where it is another text, forget them."""
-        old = 0 if self.seen is None else self.seen.shape[1]
-        if old < context.shape[1] and old and torch.equal(self.seen, context[:, :old]):
-            return old
-        self.kept = [None] * len(self.model.blocks)
-        return 0
-
-    def _attend(self, i, attn, x, mask):
-        """The attention of block i: queries of the new tokens alone, keys and values of all."""
-        q, k, v = (W(x).unflatten(-1, (attn.num_heads, -1)).transpose(1, 2) for W in (attn.W_q, attn.W_k, attn.W_v))
-        if self.kept[i] is not None:
-            k, v = (torch.cat(both, dim=2) for both in zip(self.kept[i], (k, v), strict=True))  # (B, H, T, d_head)
-        self.kept[i] = k, v
-        out = scaled_dot_product_attention(q, k, v, mask)  # (B, H, t, d_head)
-        return attn.W_o(out.transpose(1, 2).flatten(2))  # (B, t, d_model)
+    # LanguageModel.forward over again but for its mask: that one is an exercise, which a learner writes in one piece.
+    def forward(self, ids):
+        """As in LanguageModel; the attention looks back by itself."""
+        x = self.table(ids)  # (B, T, d_model)
+        x = self.dropout(x + cached_positions(*x.shape[1:], x.dtype, x.device))
+        for block in self.blocks:
+            x = block(x, None)  # (B, T, d_model)
+        return self.out(self.norm(x))  # (B, T, V)

@@ -656,7 +656,7 @@ for T, *size in ((128, 512, 2048, 8), (10**9, 512, 2048, 8), (5, 32, 64, 4)):
 # At full size and 128 words the saying holds, whatever an exponential costs. For very
 # long texts it depends on that cost, and in a small model a twentieth is something
 # else. (These are operations. Time is another matter: numbers have to be fetched from
-# memory as well. Lesson 12 measures it.)
+# memory as well. Lesson 16 measures it.)
 #
 # Which product is the largest? Only one of them grows with the *square* of the length.
 

@@ -893,7 +893,7 @@ predict(
 # The inputs themselves, beside the mixture. Then each step can look at them once more,
 # with another question. That is what a Transformer does: its layers keep one vector per
 # word, a thousand for a thousand words, and if every word asks, a million weights per
-# layer. Lesson 12 counts what that costs.
+# layer. Lesson 16 counts what that costs.
 #
 # </details>
 #

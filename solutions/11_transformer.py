@@ -999,7 +999,7 @@ for t, (back, across) in enumerate(shapes, 1):
 
 # %% [markdown]
 # The rows of the steps before come out again as they were: nothing in them has changed. To
-# compute them anew each time is wasteful. Lesson 12 keeps them.
+# compute them anew each time is wasteful. Lesson 16 keeps them.
 
 # %% tags=["claim"]
 # The proof

@@ -1164,7 +1164,7 @@ said_product[:3], z_and_u[:3].prod(1)
 # %% [markdown] name="grouped-queries"
 # ## Grouped queries: sharing keys and values
 #
-# A decoder that writes keeps the keys and values of all tokens so far (the cache of lesson 12). **On paper**, for
+# A decoder that writes keeps the keys and values of all tokens so far (the cache of lesson 16). **On paper**, for
 # SmolLM2: 30 blocks, 9 heads of width 64, a key and a value each. How many numbers for each token?
 
 # %%
@@ -1724,5 +1724,4 @@ if have(SMOLLM2, "the probability of Paris over the 30 blocks, as a line"):
 # 2023](https://arxiv.org/abs/2302.13971), section 2.2. SmolLM2: [Ben Allal et al.
 # 2025](https://arxiv.org/abs/2502.02737).
 #
-# **Next.** There is no next lesson. Take a model that you use, read its code, and find the parts. You know their
-# names.
+# **Next.** What all of this costs, in memory and in time, and how it is made to cost less: lesson 16.

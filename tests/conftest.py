@@ -23,7 +23,8 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 LONG = """
     tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py tests/test_claims_fall.py
     solutions/11_transformer.ipynb solutions/11b_judging_translations.ipynb
-    solutions/12_language_models.ipynb tests/test_grade.py tests/test_grade_again.py
+    solutions/12_language_models.ipynb solutions/12b_sampling_and_growing.ipynb tests/test_grade.py
+    tests/test_grade_again.py
     solutions/13_vision_transformer.ipynb tests/test_browser.py tests/test_build.py
     tests/test_grade_command.py tests/test_authors_guide.py tests/test_bent_outputs.py tests/test_grade_awkward.py
     tests/test_release.py tests/test_site.py tests/test_instruments.py solutions/10_encoder.ipynb

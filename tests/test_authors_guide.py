@@ -24,13 +24,13 @@ def test_a_new_lesson_stands_after_following_the_guide(tmp_path):
         assert not (tmp_path / path).exists()
         (tmp_path / path).write_text(text, encoding="utf-8")
     said = [_run(tmp_path, command) for command in re.findall(r"^python3 start\.py python (-m .+)$", GUIDE, re.M)]
-    assert "16_hard_attention: executed in" in said[0]
+    assert "20_hard_attention: executed in" in said[0]
     assert "| `hard_attention` | 2 of 2 | 1 of 1 | 1 of 1 |" in said[1]
-    lesson = (tmp_path / "lessons" / "16_hard_attention.ipynb").read_text(encoding="utf-8")
+    lesson = (tmp_path / "lessons" / "20_hard_attention.ipynb").read_text(encoding="utf-8")
     assert "raise NotImplementedError" in lesson and "argmax" not in lesson
-    assert "16 · Hard attention" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "20 · Hard attention" in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert 'up = ...  # yours' in lesson and "because the best" not in lesson and "every weight moves" not in lesson
-    falls = "from course_lib.staff import refuting as r; print([r.falls(e) for e in r.edits() if e.stem[:2] == '16'])"
+    falls = "from course_lib.staff import refuting as r; print([r.falls(e) for e in r.edits() if e.stem[:2] == '20'])"
     assert prepared_python.run(tmp_path, "-c", falls).stdout.strip() == "[True]"
     shown = re.search(r"`python3 start\.py python (-m course_lib\.staff\.mistakes .+?)`", GUIDE)[1]
     assert "the-least-suitable: The input with the smallest" in _run(tmp_path, shown)

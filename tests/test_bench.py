@@ -10,7 +10,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.language_model import LanguageModel
+from course_lib.language_model import LongLanguageModel
 from course_lib.staff.bench import __main__ as bench
 from course_lib.staff.bench import account, budgets
 from course_lib.staff.bench import contenders as who
@@ -165,7 +165,7 @@ def growth(call_at, T):
 def test_memory_grows_with_the_length_where_nobody_asks_for_weights():
     """A matrix of T by T that somebody keeps: twice the length takes four times the memory."""
     torch.manual_seed(0)
-    language, translator = LanguageModel(40, 32, 4, 64, 1), LongTransformer(40, 40, 32, 4, 64, 1)
+    language, translator = LongLanguageModel(40, 32, 4, 64, 1), LongTransformer(40, 40, 32, 4, 64, 1)
     attention, textbook = MultiHeadAttention(32, 4), who.TextbookMHA(32, 4)
     vectors = {n: torch.randn(1, n, 32) for n in (2048, 4096)}
     ids = {n: torch.arange(n)[None] % 40 for n in vectors}  # 0 is padding, and stands everywhere

@@ -51,7 +51,7 @@ STUB = '''    # One number for each input
     # positive weights ...
     raise NotImplementedError
     return weights @ inputs  # (D,)'''
-CHECK = '''"""Lesson 16, made up."""
+CHECK = '''"""Lesson 20, made up."""
 
 import torch
 
@@ -67,7 +67,7 @@ def make(generator, N, D):
     return torch.randn(D, generator=generator), torch.randn(N, D, generator=generator), 2.0
 
 
-EXERCISES = (Exercise(lesson="16", asked="the mix.", verified=picking.pick, oracle=by_torch,
+EXERCISES = (Exercise(lesson="20", asked="the mix.", verified=picking.pick, oracle=by_torch,
                       examples=((torch.tensor([1.0, 0.0]), torch.tensor([[1.0, 5.0], [3.0, 0.0]])),),
                       sizes=((5, 3), (3, 7), (4, 4), (1, 3), (3, 1), (1, 1)), make=make),)
 '''
@@ -79,7 +79,7 @@ not_divided
   + pass
 '''
 TEXT = '''# %% [markdown]
-# # 16 · Picking
+# # 20 · Picking
 #
 # *5 minutes*
 
@@ -232,12 +232,12 @@ def course(tmp_path_factory):
     shutil.copytree(ROOT / "course_lib", folder / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("requirements.txt", "LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "start.py"):
         shutil.copy(ROOT / name, folder)
-    for path, text in {"course_lib/picking.py": MODULE, "course_lib/checks/lesson_16.py": CHECK,
-                       "course_lib/checks/mistakes/16.diff": MISTAKES, "solutions/16_picking.py": TEXT,
+    for path, text in {"course_lib/picking.py": MODULE, "course_lib/checks/lesson_20.py": CHECK,
+                       "course_lib/checks/mistakes/20.diff": MISTAKES, "solutions/20_picking.py": TEXT,
                        "README.md": f"{syllabus.BEGIN}\n{syllabus.END}\n"}.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    assert "16_picking: executed" in run(folder, "-m", "course_lib.staff.build")
+    assert "20_picking: executed" in run(folder, "-m", "course_lib.staff.build")
     return folder
 
 
@@ -255,7 +255,7 @@ def cell_of(path):
 
 def test_the_lesson_has_the_stub_and_the_solution_no_mark(course):
     """A lesson with the answer, or a solution with the author's notes."""
-    blank, solved = (cell_of(course / folder / "16_picking.ipynb") for folder in ("lessons", "solutions"))
+    blank, solved = (cell_of(course / folder / "20_picking.ipynb") for folder in ("lessons", "solutions"))
     assert blank.startswith(HEAD) and blank.endswith('"""\n' + STUB)
     assert "weights / weights.sum()" in solved and "# blank" not in solved and "@ query  # (N,)\n" in solved
     assert run(course, "-m", "course_lib.staff.build", "--check") == ""
@@ -287,13 +287,13 @@ def test_an_answer_is_unanswered_until_its_last_blank_is_filled(course):
 
 def test_a_hand_out_leaves_out_what_is_marked_and_judges_as_the_course_does(course, tmp_path):
     """An answer in a hand-out; a given line whose helper was left out; a mistake that is not recognised there."""
-    said = run(course, "-m", "course_lib.staff.release", "16", "-o", str(tmp_path / "class"))
-    assert "withheld  16 pick" in said
+    said = run(course, "-m", "course_lib.staff.release", "20", "-o", str(tmp_path / "class"))
+    assert "withheld  20 pick" in said
     module = (tmp_path / "class" / "course_lib" / "picking.py").read_text(encoding="utf-8")
-    missing = "pick has no stand-in in this hand-out: your own answer to the exercise of lesson 16 is needed first"
+    missing = "pick has no stand-in in this hand-out: your own answer to the exercise of lesson 20 is needed first"
     left = STUB.replace("NotImplementedError", f'NotImplementedError(\n        "{missing}")')
     assert left in module and "pick.stands_in = False" in module and "def sharpened" in module
-    assert cell_of(tmp_path / "class" / "lessons" / "16_picking.ipynb").endswith(STUB)
+    assert cell_of(tmp_path / "class" / "lessons" / "20_picking.ipynb").endswith(STUB)
     assert judged(tmp_path / "class") == judged(course)
 
 
@@ -303,7 +303,7 @@ def test_a_stand_in_and_an_answer_that_is_kept_have_no_marks(course):
         from course_lib.staff.withheld import Fate, cut
         text = open("course_lib/picking.py", encoding="utf-8").read()
         for what in ("kept", "stand-in"):
-            left = cut("course_lib.picking", text, [Fate("16", "course_lib.picking", "pick", what, "")])
+            left = cut("course_lib.picking", text, [Fate("20", "course_lib.picking", "pick", what, "")])
             assert "# blank" not in left and ("weights.sum()" in left) == (what == "kept")
             names = {}
             exec(left, names)
@@ -318,8 +318,8 @@ def test_the_grader_tells_what_is_open_from_what_is_wrong(course, tmp_path):
     """Half an answer that fails where it is missing; a student whose notebook reads the answer."""
     bodies = {"unfilled": STUB + "  # later", "half": HALF, "full": FULL, "wrong": WRONG}
     handed_in = {student: HEAD + body for student, body in bodies.items()}
-    handed_in["untouched"] = cell_of(course / "lessons" / "16_picking.ipynb")
-    blank = json.loads((course / "lessons" / "16_picking.ipynb").read_text(encoding="utf-8"))
+    handed_in["untouched"] = cell_of(course / "lessons" / "20_picking.ipynb")
+    blank = json.loads((course / "lessons" / "20_picking.ipynb").read_text(encoding="utf-8"))
     (tmp_path / "class").mkdir()
     for student, source in handed_in.items():
         for cell in blank["cells"]:

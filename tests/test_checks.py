@@ -196,6 +196,35 @@ def test_what_no_value_shows_is_found_and_said(answer, mistake, words):
     assert words in result.message
 
 
+def all_scores_at_once(query, key, value, block):
+    return torch.softmax(query @ key.T / query.shape[-1] ** 0.5, dim=-1) @ value
+
+
+def all_blocks_in_a_list(query, key, value, block):
+    scores = [query @ k.T / query.shape[-1] ** 0.5 for k in key.split(block)]
+    return torch.softmax(torch.cat(scores, dim=1), dim=-1) @ value
+
+
+@pytest.mark.parametrize("answer", [all_scores_at_once, all_blocks_in_a_list])
+def test_right_numbers_that_hold_all_scores_are_told_so(answer):
+    """Attention that was to be read block by block, and is right because it is the textbook's."""
+    result = check(answer, "online_softmax_attention")
+    assert result.mistake == "holds-too-much"
+    assert "numbers at once, and fewer than 5,400 are enough" in result.message
+
+
+def test_a_cache_that_was_handed_in_is_not_written_to():
+    """A tuple of tensors that nobody compared before and after."""
+    def overwrites(q, k, v, cache=None):
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+            cache[0].zero_()
+        return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v, (k, v)
+
+    result = check(overwrites, "attend_with_cache")
+    assert result.mistake == "changes-arguments" and "changed its argument `cache`" in result.message
+
+
 def test_of_an_error_the_card_says_in_which_line_it_was_raised():
     """A learner who reads only the message looks for the line in twenty of them."""
 

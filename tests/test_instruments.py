@@ -56,6 +56,10 @@ DATA = {
         "beam of 2": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 0, -0.5, "open", False),
                       (1, "an", 0, -0.9, "open", True), (2, "apple", 2, -0.9, "ended", True),
                       (2, "pear", 1, -1.4, "ended", False), (2, "plum", 1, -1.6, "out", False)]}},
+    "sampling": {"temperatures": [0.5, 1.0], "cuts": ["no cut", "top-k 1"], "start": (1, 0), "contexts": {
+        "a": (["x", "y", "z"], [[[0.8, 0.15, 0.05], [1, 0, 0]], [[0.5, 0.3, 0.15], [1, 0, 0]]], [[3, 1], [4, 1]]),
+        "the": (["cat", "dog", "end"], [[[0.6, 0.3, 0.1], [1, 0, 0]], [[0.4, 0.3, 0.2], [1, 0, 0]]],
+                [[3, 1], [9, 1]])}},
 }
 MOST = 60_000  # bytes
 
@@ -140,6 +144,13 @@ def test_the_colours_are_those_of_all_pictures():
      "node 1 of one is no node"),
     ("beam-tree", {"searches": {"one": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 1, -1.0, "open", True)]}},
      "node 1 of one is no node"),
+    ("sampling", {**DATA["sampling"], "contexts": {}}, "0 texts"),
+    ("sampling", {**DATA["sampling"], "temperatures": [1.0, 0.5]}, "rising"),
+    ("sampling", {**DATA["sampling"], "cuts": []}, "0 cuts"),
+    ("sampling", {**DATA["sampling"], "start": (2, 0)}, "start is (2, 0)"),
+    ("sampling", {**DATA["sampling"], "contexts": {"a": (["x"], [[[1.0]]], [[1]])}}, "after “a” there are 1 tokens"),
+    ("sampling", {**DATA["sampling"], "contexts": {"a": (["x", "y", "z"], torch.ones(2, 2, 2), torch.ones(2, 2))}},
+     "the probabilities after “a” has shape (2, 2, 2)"),
     ("heads", {**DATA["heads"], "asks": 4}, "one of the 4 words"),
     ("heads", {**DATA["heads"], "words": ["cats"]}, "room for 2 to 14"),
     ("heads", {**DATA["heads"], "layers": {}}, "0 layers"),
@@ -506,6 +517,26 @@ def test_a_beam_s_tree_grows_step_by_step(page):
     page.keyboard.press("End")
     assert said(root) == "The search is over: “<sos> an apple” has the largest sum, −0.90."
     assert root.locator("text.strong:not([display=none])").all_text_contents() == ["<sos>", "an", "apple"]
+
+
+@pytest.mark.browser
+def test_the_tail_is_cut_and_the_temperature_turned(page):
+    """A cut or a temperature of another frame, or a bar where nothing can be drawn."""
+    fill(page, html("sampling"))
+    root = page.locator(".course-instrument")
+    assert said(root) == ("After “a”, at temperature 1 and with no cut, the next token is drawn from 4 tokens; “x” "
+                          "comes with 0.50.")
+    assert root.get_by_text("all other tokens together: 0.05").is_visible()
+    root.get_by_role("slider", name="temperature").focus()
+    page.keyboard.press("ArrowLeft")
+    assert "at temperature 0.5 and with no cut" in said(root) and "“x” comes with 0.80" in said(root)
+    root.get_by_role("button", name="top-k 1").click()
+    assert said(root).endswith("is drawn from one token alone; “x” comes with 1.00.")
+    assert root.get_by_text("–", exact=True).count() == 2
+    root.get_by_role("button", name="the", exact=True).click()
+    assert said(root).startswith("After “the”, at temperature 0.5 and with top-k 1")
+    root.get_by_role("button", name="start again").click()
+    assert said(root).startswith("After “a”, at temperature 1 and with no cut")
 
 
 @pytest.mark.browser

@@ -58,16 +58,16 @@ def test_an_answer_is_kept_when_its_lesson_is_over_and_held_back_when_it_is_not(
 
 
 def test_what_a_handed_out_lesson_runs_on_comes_along_as_a_stand_in():
-    """Lesson 06 calls an attention that lesson 07 asks for; lesson 12 a model whose parts lesson 15 asks for."""
+    """Lesson 06 calls an attention that lesson 07 asks for; 12b a model whose parts lesson 15 asks for."""
     assert [name for name, fate in decided("06").items() if fate.what == STAND_IN] == ["scaled_dot_product_attention"]
     assert decided("06")["scaled_dot_product_attention"].why == "lesson 06 names it"
-    assert decided("12")["SwiGLU"].why == "lesson 12 runs LlamaBlock, which needs it"
+    assert decided("12b")["SwiGLU"].why == "lesson 12b runs LlamaBlock, which needs it"
     assert decided("06", "07")["MultiHeadAttention"].why == "lesson 07 asks for it by mine()"
 
 
-@pytest.mark.parametrize("number", sorted(set(NUMBERS) - {"11"}))
+@pytest.mark.parametrize("number", sorted(set(NUMBERS) - {"11", "12"}))
 def test_a_lesson_handed_out_alone_brings_no_stand_in_for_its_own_exercises(number):
-    """A check that runs on the answer it judges; lesson 11 times the learner's Transformer beside the course's."""
+    """A check that runs on the answer it judges; lessons 11 and 12 time the learner's model beside the course's."""
     assert {fate.what for fate in decided(number).values() if fate.lesson == number} == {WITHHELD}
 
 
@@ -96,6 +96,8 @@ ALLOWED = {
     "02": {"torch.softmax(scores, dim=0)": "one word asks before the exercise, and axis 0 is the right one"},
     "03": {"torch.softmax(energies, dim=0)": "the lesson works through one sentence, in which axis 0 is the right one"},
     "10": {"best = model.state_dict()": "the lesson asks what becomes of it, before the exercise"},
+    "12": {"self.dropout(x + positions)": "so does the Transformer for long texts, whose answer lesson 11 gives"},
+    "16": {"q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5": "so `attention_patterns` tells where a head looks"},
 }
 
 
@@ -324,7 +326,7 @@ def test_what_is_no_hand_out_is_never_deleted(handout, tmp_path, capsys, what):
 
 
 @pytest.mark.parametrize(("words", "numbers"), [
-    (["11"], {"11"}), (["11b"], {"11b"}), (["10-11"], {"10", "11", "11b"}), (["11b-12"], {"11b", "12"}),
+    (["11"], {"11"}), (["11b"], {"11b"}), (["10-11"], {"10", "11", "11b"}), (["11b-12"], {"11b", "12", "12b"}),
     (["9", "11-11b"], {"09", "11", "11b"})])
 def test_a_lesson_of_two_notebooks_is_named_by_either_or_within_a_range(words, numbers):
     """A range that stops in the middle of a lesson, or a number that means two notebooks."""
@@ -332,8 +334,8 @@ def test_a_lesson_of_two_notebooks_is_named_by_either_or_within_a_range(words, n
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (["16"], "there is no lesson 16: the lessons are 00 to 15"),
-    (["14-17"], "there is no lesson 16, 17"),
+    (["17"], "there is no lesson 17: the lessons are 00 to 16"),
+    (["14-18"], "there is no lesson 17, 18"),
     (["six"], "'six' is no lesson"),
     (["06-04"], "is an empty range"),
 ])

@@ -1,12 +1,14 @@
 """Lesson 12, language models: judged by loops over single tokens, and what is drawn by its frequencies."""
 
+import math
+
 import torch
 from torch import nn
 
 from course_lib import language_model
 from course_lib.checks.engine.asking import Call
 from course_lib.checks.engine.exercise import Exercise, random_weights
-from course_lib.checks.engine.laws import always
+from course_lib.checks.engine.laws import invariant
 
 
 def some_ids(generator, *shape, below=50):
@@ -124,6 +126,76 @@ BIGRAM_LM = Exercise(
     extremes=(),
     calls=lambda generator: [Call(make_idx(generator, 5, 2, 4), "large values", build=(5,), weights={
         n: 1000 * w for n, w in random_weights(language_model.BigramLM(5), generator).items()})],
+)
+
+
+# perplexity
+
+
+def perplexity_by_loop(logits, targets, pad_id=None):
+    """torch's own log-softmax of one position at a time; the mean of those that count; its exponential."""
+    each = [-torch.log_softmax(row, 0)[target] for text, of_text in zip(logits, targets.tolist(), strict=True)
+            for row, target in zip(text, of_text, strict=True) if target != pad_id]
+    return torch.stack(each).mean().exp()
+
+
+def make_targets(generator, B, T, V, pad_id=None):
+    """Texts of unequal length where there is padding; without, token 0 is one like any other."""
+    logits, targets = 2 * torch.randn(B, T, V, generator=generator), some_ids(generator, B, T, below=V)
+    if pad_id is None:
+        targets[-1, -1] = 0
+        return logits, targets
+    lengths = torch.randint(1, T + 1, (B, 1), generator=generator)
+    lengths[0] = max(1, T - 1)
+    targets = torch.where(targets == pad_id, (targets + 1) % V, targets)
+    return logits, targets.masked_fill(torch.arange(T) >= lengths, pad_id), pad_id
+
+
+def knowing_nothing_is_a_choice_among_all(output, generator):
+    return abs(output(torch.zeros(2, 3, 8), torch.ones(2, 3, dtype=torch.int64)).item() - 8) < 1e-3
+
+
+def two_and_eight_make_four(output, generator):
+    """The geometric mean: a choice of two and one of eight are as hard as two of four."""
+    logits = torch.full((1, 2, 8), -math.inf)
+    logits[0, 0, :2], logits[0, 1] = 0.0, 0.0
+    return abs(output(logits, torch.tensor([[1, 5]])).item() - 4) < 1e-3
+
+
+def one_great_surprise_among_many():
+    """In 39 positions all is nearly sure; in one a token comes whose probability float32 takes for 0."""
+    logits = torch.tensor([[20.0, 0, 0]]).repeat(40, 1)
+    logits[7] = torch.tensor([0.0, 120, -10])
+    return logits[None], torch.zeros(1, 40, dtype=torch.int64)
+
+
+THREE = torch.tensor([[[0.0, 1, 2], [3, 0, 1], [0, 2, 0]], [[1.0, 0, 0], [0, 3, 1], [2, 0, 1]]])
+PERPLEXITY = Exercise(
+    lesson="12",
+    asked="exp of the mean of -log softmax(logits)[target], natural logarithm, over all targets that are not pad_id: a "
+    "scalar tensor.",
+    verified=language_model.perplexity,
+    oracle=perplexity_by_loop,
+    examples=(
+        (torch.zeros(1, 2, 3), torch.tensor([[1, 2]])),
+        (THREE, torch.tensor([[1, 0, 1], [0, 0, 2]])),
+        (THREE, torch.tensor([[1, 2, -100], [2, -100, -100]]), -100),
+    ),
+    sizes=((3, 5, 7), (2, 6, 4, 3), (4, 3, 6, 0), (5, 4, 9, -100), (4, 4, 4), (4, 4, 4, 2), (3, 1, 5), (2, 3, 5, 99),
+           (1, 1, 2)),
+    square_size=(2, 3, 16),
+    make=make_targets,
+    extremes=((torch.tensor([[[1000.0, 998, -1000], [-2000, 2000, 2001]], [[3000, 1000, 2999], [0, 5, 4]]]),
+               torch.tensor([[1, 1], [2, 2]])), one_great_surprise_among_many()),
+    properties=(
+        ("Eight tokens that are equally probable do not give 8.", knowing_nothing_is_a_choice_among_all),
+        ("A choice of two and a choice of eight do not give 4.", two_and_eight_make_four),
+        ("Adding 3 to all logits changes it.",
+         invariant(make_targets, (2, 3, 5), lambda logits, targets: (logits + 3, targets))),
+        ("Other logits at a padded position change it.",
+         invariant(make_targets, (2, 4, 5, 0), lambda logits, targets, pad_id: (
+             logits * (1 + (targets[..., None] == pad_id)), targets, pad_id)), "pad_id"),
+    ),
 )
 
 
@@ -257,57 +329,6 @@ GET_BATCH = Exercise(
         ("The pieces of a batch begin at the same positions once more, in the same order.", nothing_comes_again),
         ("The same seed of torch gave another batch.", same_seed_same_batch),
         ("Another seed of torch gave the same batch.", other_seed_other_batch),
-    ),
-)
-
-
-# next_token_probs
-
-
-def probs_by_sorting(logits, temperature=1.0, top_k=None):
-    """Row by row: sort, keep the first top_k, exponentials of what is kept over their sum."""
-    rows = []
-    for row in logits:
-        order = row.argsort(descending=True)[: len(row) if top_k is None else top_k]
-        kept = torch.softmax(row[order] / temperature, 0)
-        rows.append(torch.zeros_like(row).index_put((order,), kept))
-    return torch.stack(rows)
-
-
-def make_logits(generator, B, V, *how):
-    """Logits without ties, however they are rounded: well apart, in an order of its own for each row."""
-    order = torch.rand(B, V, generator=generator).argsort(-1).float()
-    return 4 * order / V - 1.5 + 0.1 * torch.rand(B, V, generator=generator) / V, *how
-
-
-def hotter_is_flatter(output, generator):
-    logits, = make_logits(generator, 3, 5)
-    return bool((output(logits, 2.0).amax(-1) < output(logits, 0.5).amax(-1)).all())
-
-
-NEXT_TOKEN_PROBS = Exercise(
-    lesson="12",
-    asked="softmax(logits / temperature) over the tokens; where top_k is given, only the top_k largest logits of each "
-    "row keep a probability, the others get exactly 0, and the rows still sum to one.",
-    verified=language_model.next_token_probs,
-    oracle=probs_by_sorting,
-    examples=(
-        (torch.tensor([[2.0, 0.0, 1.0, -1.0]]),),
-        (torch.tensor([[2.0, 0.0, 1.0, -1.0]]), 0.5),
-        (torch.tensor([[2.0, 0.0, 1.0, -1.0], [0.0, 5.0, 3.0, 4.0]]), 1.0, 2),
-    ),
-    sizes=((3, 7), (2, 5, 2.0), (4, 6, 0.5, 3), (2, 4, 0.02), (2, 3, 1.0, 5), (5, 4, 3.0, 4), (4, 4, 0.7, 1),
-           (1, 6, 1.5, 2), (3, 1), (1, 1, 2.0, 1)),
-    square_size=(3, 5, 0.7, 2),
-    make=make_logits,
-    extremes=((torch.tensor([[1000.0, 998.0, -1000.0, 0.0], [-30000.0, -29999.0, -30001.0, -30004.0]]), 2.0, 3),),
-    calls=lambda generator: [Call(make_logits(generator, 3, 6, 0.7, 2), "gradients with top_k", gradients=True)],
-    properties=(
-        ("A row does not sum to one.",
-         always(make_logits, (3, 5, 0.7, 2), lambda out, *args: (out.sum(-1) - 1).abs().max() < 1e-4)),
-        ("With top_k = 2 it is not two tokens in each row that are left.",
-         always(make_logits, (3, 5, 1.0, 2), lambda out, *args: ((out > 0).sum(-1) == 2).all()), "top_k"),
-        ("A higher temperature does not flatten the probabilities.", hotter_is_flatter, "temperature"),
     ),
 )
 
@@ -477,4 +498,4 @@ GENERATE = Exercise(
         ("A model that was in eval mode is left in train mode.", stays_in(False)),
     ),
 )
-EXERCISES = (SHIFT_LABELS, BIGRAM_PROBS, BIGRAM_LM, GET_BATCH, NEXT_TOKEN_PROBS, GENERATE)
+EXERCISES = (SHIFT_LABELS, BIGRAM_PROBS, PERPLEXITY, BIGRAM_LM, GET_BATCH, GENERATE)

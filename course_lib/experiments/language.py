@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from course_lib.experiments.plan import Plan, grid
+from course_lib.experiments.plan import Plan
 from course_lib.language_model import LanguageModel, get_batch
 from course_lib.training import fit
 
@@ -163,49 +163,52 @@ def bits_by_reading(read, tokens, V, window):
             return total
 
 
-def trained(tokens, steps, seed, V=512, window=32, **parts):
-    """The lesson's Transformer after so many steps, and its losses."""
+def trained(tokens, steps, seed, width=96, window=32, dropout=0.05, V=512, Model=LanguageModel):
+    """The lesson's Transformer after so many steps of 512 tokens, and its losses."""
     torch.manual_seed(seed)
-    model = LanguageModel(
-        V, d_model=96, num_heads=4, d_ff=384, num_layers=2, dropout=0.05, **parts
-    )
+    model = Model(V, width, 4, 4 * width, 2, dropout)
     optimizer = torch.optim.AdamW(model.parameters(), lr=6e-3, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, steps, pct_start=0.1)
-    batches = [get_batch(tokens, window, 16) for _ in range(steps)]
+    batches = [get_batch(tokens, window, 512 // window) for _ in range(steps)]
 
     def loss_of(model, x, y):
         return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
 
-    losses = fit(model, loss_of, batches, optimizer, schedule, clip=1.0)
+    losses = fit(model, loss_of, batches, optimizer, schedule, clip=1.0, progress="reading")
     return model.eval(), losses
 
 
 # --- The plan ---------------------------------------------------------------------------------------------------
 
-COUNTING = [f"counting, n = {n}" for n in (4, 6, 8, 10, 12)]
 TEXTS = {"the manual": lambda texts: texts, "the manual and docstrings": longer}
+SHORT, LONG = TEXTS
+COUNTING = dict(model="counting", text=SHORT, n=0, width=0, window=0, dropout=0, steps=0)
+BASE = dict(model="Transformer", text=SHORT, n=0, width=96, window=32, dropout=0.05, steps=2000)
+GROWN = [BASE, *(BASE | change for change in (
+    dict(width=192), dict(window=128), dict(dropout=0.3), dict(steps=8000), dict(steps=8000, dropout=0.3),
+    *(dict(text=LONG, steps=steps) for steps in (500, 1000, 2000, 4000, 8000, 16000)),
+    dict(text=LONG, steps=8000, width=192), dict(text=LONG, steps=8000, width=192, window=128)))]
 
 
-def measure(model, text, steps, seed):
-    """Bits per character on the validation and the test text."""
+def measure(model, text, n, width, window, dropout, steps, seed):
+    """Bits per character of the validation and the test text, and of as much of what was trained on."""
     texts = TEXTS[text](manual())
-    if model in COUNTING:
-        n = int(model.split()[-1])
+    asked = {"validation loss": texts.validation, "test loss": texts.test,
+             "training loss": texts.train[-len(texts.test):]}
+    if model == "counting":
         follow = counted(texts.train, n)
-        return {name: bits_by_counting(follow, of, n, len(LETTERS)) / len(of)
-                for name, of in (("validation", texts.validation), ("test", texts.test))}
+        return {name: bits_by_counting(follow, of, n, len(LETTERS)) / len(of) for name, of in asked.items()}
     pairs = learn_pairs(texts.train, 512)
-    of, _ = trained(numbers(written_in(pairs, texts.train)), steps, seed)
-    return {name: bits_by_reading(of, numbers(written_in(pairs, asked)), 512, 32) / len(asked)
-            for name, asked in (("validation", texts.validation), ("test", texts.test))}
+    of, _ = trained(numbers(written_in(pairs, texts.train)), steps, seed, width, window, dropout)
+    return {name: bits_by_reading(of, numbers(written_in(pairs, of_it)), 512, window) / len(of_it)
+            for name, of_it in asked.items()}
 
 
 PLANS = {
     "12-growing": Plan(
-        about="bits per character of counting and of a small Transformer, on a text and on seven times as much",
-        minutes=53, points=[dict(model=m, text=t, steps=0, seed=0) for t in TEXTS for m in COUNTING]
-        + grid(model=["Transformer"], text=TEXTS, steps=[2000, 8000, 16000], seed=range(3)), measure=measure,
-        near={"validation": 0.02, "test": 0.02},
-        sides=(dict(model="counting, n = 6", text="the manual", steps=0, seed=0),
-               dict(model="Transformer", text="the manual", steps=2000, seed=0))),
+        about="bits per character of counting and of a small Transformer, where one thing grows, or several",
+        minutes=95, points=[COUNTING | dict(text=text, n=n, seed=0) for text in TEXTS for n in (4, 6, 8, 10, 12)]
+        + [point | dict(seed=seed) for point in GROWN for seed in range(3)], measure=measure,
+        near={"validation loss": 0.02, "test loss": 0.02},
+        sides=(COUNTING | dict(n=6, seed=0), BASE | dict(seed=0))),
 }

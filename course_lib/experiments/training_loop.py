@@ -1,10 +1,11 @@
-"""Lesson 11: a training loop that the learner writes, rehearsed on a tiny model, and then run."""
+"""Lessons 11 and 12: a training loop that the learner writes, rehearsed on a tiny model, and then run."""
 
 import time
 import warnings
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from course_lib.data.vocabulary import BOS
@@ -25,10 +26,22 @@ def train(model, batches, optimizer, schedule, loss_of):
         yield loss
 
 
-def losses_of(loop, model, batches, optimizer, schedule):
+def train_next_token(model, batches, optimizer, schedule, loss_of):
+    """The same for a language model, with the gradient clipped."""
+    for x, y in batches:
+        loss = loss_of(model, x, y)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        yield loss
+
+
+def losses_of(loop, model, batches, optimizer, schedule, says="learning French"):
     """Run a loop over all batches, with a progress bar: the loss of each step, (steps,)."""
     steps = loop(model, batches, optimizer, schedule)
-    bar = progress_bar(steps, desc="learning French", unit="step", total=len(batches))
+    bar = progress_bar(steps, desc=says, unit="step", total=len(batches))
     return torch.tensor([loss.item() for loss in bar])
 
 
@@ -49,8 +62,8 @@ class _Tiny(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.linspace(-1, 1, 36).sin().view(6, 6))
 
-    def forward(self, src, tgt):
-        return self.table[tgt]
+    def forward(self, *given):
+        return self.table[given[-1]]
 
 
 class _Noted(torch.optim.SGD):
@@ -68,30 +81,41 @@ class _Noted(torch.optim.SGD):
 
 
 def rehearse(loop):
-    """Run a learner's loop for three batches of a tiny model.
+    """Run a learner's loop over sentences for three batches of a tiny model.
 
     loop:    loop(model, batches, optimizer, schedule), yields the loss of each step
     returns: a Rehearsal; `...` where the loop still yields three dots; it never raises
     """
+    labels = torch.tensor([[3, 4, 5, 2], [5, 3, 2, 0]])
+    return _rehearsed(loop, (labels, labels),
+                      lambda model: masked_cross_entropy(model(labels, shift_right(labels, BOS)), labels))
+
+
+def rehearse_next_token(loop):
+    """The same for a loop over pieces of a text, each with its next tokens."""
+    x, y = torch.tensor([[3, 4, 5, 2], [5, 3, 2, 0]]), torch.tensor([[4, 5, 2, 1], [3, 2, 0, 0]])
+    return _rehearsed(loop, (x, y), lambda model: F.cross_entropy(model(x).flatten(0, 1), y.flatten()))
+
+
+def _rehearsed(loop, batch, loss_of):
+    """Three times the same batch; loss_of(model) is what each should cost."""
     model = _Tiny()
     optimizer = _Noted(model)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
-    labels = torch.tensor([[3, 4, 5, 2], [5, 3, 2, 0]])
-    batches = [(labels, labels)] * 3
     before, yielded = model.table.detach().clone(), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own word on the order of two lines: ours comes below
         try:
-            for loss in loop(model, batches, optimizer, schedule):
+            for loss in loop(model, [batch] * 3, optimizer, schedule):
                 if loss is ...:
                     return ...
                 yielded.append(loss)
         except Exception as error:  # whatever a learner's loop may do
             return Rehearsal(False, f"it stops ({type(error).__name__}: {str(error).partition(chr(10))[0]})")
-    return _judged(model, optimizer, schedule, before, yielded, labels)
+    return _judged(model, optimizer, schedule, before, yielded, loss_of)
 
 
-def _judged(model, optimizer, schedule, before, yielded, labels):
+def _judged(model, optimizer, schedule, before, yielded, loss_of):
     """What the three steps came to, beside those of the course's loop."""
     steps, moved = len(optimizer.gradients), not torch.equal(before, model.table)
     if len(yielded) != 3:
@@ -109,18 +133,18 @@ def _judged(model, optimizer, schedule, before, yielded, labels):
     if optimizer.rates != [1, 1 / 2, 1 / 3]:
         return Rehearsal(False, f"the rates of the steps are {optimizer.rates}: "
                                 "the schedule moves on after the step, not before it")
-    if _piles_up(optimizer.gradients, before, labels):
+    if _piles_up(optimizer.gradients, before, loss_of):
         return Rehearsal(False, "at the second step the gradient of the first is still in it: "
                                 "what has to be set to zero before backward()?")
     return Rehearsal(True, "three steps, each with the gradient of its own batch and its own rate")
 
 
-def _piles_up(gradients, before, labels):
+def _piles_up(gradients, before, loss_of):
     """Is the second gradient another one than that of its own batch?"""
     model = _Tiny()
     with torch.no_grad():
         model.table.copy_(before - gradients[0])  # where the first step, at a rate of 1, has led
-    masked_cross_entropy(model(labels, shift_right(labels, BOS)), labels).backward()
+    loss_of(model).backward()
     return not torch.allclose(gradients[1], model.table.grad, atol=1e-5)
 
 

@@ -16,7 +16,7 @@ from course_lib.transformer import Transformer
 from course_lib.vision import ViT
 
 TRANSLATOR = dict(d_model=128, num_heads=4, d_ff=256, num_layers=2)
-WRITER = dict(d_model=96, num_heads=4, d_ff=384, num_layers=2)
+WRITER = dict(d_model=192, num_heads=4, d_ff=768, num_layers=2)
 READER = dict(image_size=8, patch_size=2, in_channels=1, num_classes=10, d_model=96, num_heads=4, d_ff=192,
               num_layers=2)
 APART = re.compile(r"\b([ldnjmtscLDNJMTSC]|[Qq]u)['’]\s*|(\w+(?:-\w+)*)|([^\w\s])")
@@ -51,7 +51,7 @@ class Translator(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """The language model of lesson 12, which has read Python's manual by byte pairs."""
+    """The grown language model of lesson 12b, which has read Python's manual and docstrings by byte pairs."""
 
     model: nn.Module
     pairs: list

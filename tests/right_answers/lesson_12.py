@@ -148,42 +148,9 @@ def batch_by_multinomial(data, block_size, batch_size):
     return pieces[:, :-1], pieces[:, 1:]
 
 
-def next_by_loop(logits, temperature=1.0, top_k=None):
-    out = torch.zeros_like(logits)
-    for b in range(len(logits)):
-        k = logits.shape[1] if top_k is None else min(top_k, logits.shape[1])
-        values, places = logits[b].topk(k)
-        out[b, places] = torch.softmax(values / temperature, 0)
-    return out
 
 
-def next_by_scatter(logits, temperature=1.0, top_k=None):
-    values, places = (logits / temperature).topk(min(top_k or logits.shape[-1], logits.shape[-1]))
-    return torch.zeros_like(logits).scatter(-1, places, values.softmax(-1))
 
-
-def next_by_sharing_out(logits, temperature=1.0, top_k=None):
-    probs = torch.softmax(logits / temperature, dim=-1)
-    if top_k is not None and top_k < probs.shape[-1]:
-        threshold = probs.sort(-1, descending=True).values[:, top_k - 1 : top_k]
-        probs = torch.where(probs >= threshold, probs, torch.zeros_like(probs))
-        probs = probs / probs.sum(-1, keepdim=True)
-    return probs
-
-
-def next_as_nano_gpt(logits, temperature=1.0, top_k=None):
-    logits = logits / temperature
-    if top_k is not None:
-        v, _ = torch.topk(logits, min(top_k, logits.size(-1)))
-        logits = logits.clone()
-        logits[logits < v[:, [-1]]] = -float("Inf")
-    return F.softmax(logits, dim=-1)
-
-
-def next_by_rank(logits, temperature=1.0, top_k=None):
-    rank = logits.argsort(-1, descending=True).argsort(-1)
-    keep = rank < (logits.shape[-1] if top_k is None else top_k)
-    return (logits / temperature).masked_fill(~keep, float("-inf")).softmax(-1)
 
 
 def generate_as_karpathy(model, idx, max_new_tokens, block_size):
@@ -267,13 +234,6 @@ RIGHT_ANSWERS = {
         "one by one": batch_one_by_one,
         "rand": batch_by_rand,
         "multinomial": batch_by_multinomial,
-    },
-    "next_token_probs": {
-        "loop": next_by_loop,
-        "scatter": next_by_scatter,
-        "sharing out": next_by_sharing_out,
-        "masking": next_as_nano_gpt,
-        "rank": next_by_rank,
     },
     "generate": {
         "multinomial": generate_as_karpathy,

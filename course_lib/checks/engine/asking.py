@@ -19,6 +19,7 @@ import torch
 
 from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
 from course_lib.checks.engine.identities import fill_with_identities
+from course_lib.checks.engine.memory_probe import AtMost
 from course_lib.checks.engine.time_limit import time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
@@ -51,6 +52,7 @@ class Call:
     weights: dict | None = None
     layout: str = ""  # instead of by name, identities go into all weights, packed so
     train: bool = False
+    at_most: int = 0  # fewer numbers than these may be held at once, without gradients; 0: any
     seed: int = 0  # of torch's random state, for what is drawn at random
 
     def in_float64(self):
@@ -148,7 +150,10 @@ class _Asked:
     def called(self, args):
         """What the answer gives for some arguments."""
         with looking_on():
-            return self.candidate(*args)
+            if not self.call.at_most:
+                return self.candidate(*args)
+            with torch.no_grad(), AtMost(self.call.at_most):
+                return self.candidate(*args)
 
 
 class NoOutput(Exception):
@@ -256,6 +261,8 @@ def _read(returned):
 
 def _read_tuple(returned):
     """The same of a tuple. A None beside a tensor is a second result that is not there."""
+    if _is_tensor_and_pair(returned):
+        return _read_tuple((returned[0], *returned[1]))[0], "a tuple of a tensor and a pair of tensors"
     if returned and all(isinstance(t, torch.Tensor) for t in returned):
         odd = next(filter(None, map(_odd, returned)), "")
         return ((), f"a tuple with a {odd} tensor") if odd else (tuple(map(_plain, returned)), "tuple")
@@ -266,6 +273,13 @@ def _read_tuple(returned):
         return (torch.tensor(tokens, dtype=torch.int64), torch.tensor(float(score))), \
             "a tuple of a list of integers and a float"
     return (), f"a tuple that holds {' and '.join(type(t).__name__ for t in returned) or 'nothing'}"
+
+
+def _is_tensor_and_pair(returned):
+    """What a step with a cache gives: a result, and the keys and values for the next step."""
+    return len(returned) == 2 and isinstance(returned[0], torch.Tensor) and isinstance(returned[1], tuple | list) \
+        and len(returned[1]) == 2 and all(isinstance(t, torch.Tensor) and not _odd(t) for t in returned[1]) \
+        and not _odd(returned[0])
 
 
 def _is_tensor_and_none(returned):
@@ -322,11 +336,13 @@ def _is_float(value):
 
 
 def _map_float(args, change):
-    return tuple(change(a) if _is_float(a) else a for a in args)
+    return tuple(change(a) if _is_float(a) else _map_float(a, change) if isinstance(a, tuple) else a for a in args)
 
 
 def _copy(value, strided):
     """A copy of an argument; where strided, one whose elements lie in memory in another order, with gaps."""
+    if isinstance(value, tuple):
+        return tuple(_copy(part, strided) for part in value)
     if not isinstance(value, torch.Tensor):
         return copy.deepcopy(value)  # a callable that counts its calls begins anew
     if not strided or value.dim() == 0:
@@ -337,6 +353,8 @@ def _copy(value, strided):
 
 
 def _detached(value):
+    if isinstance(value, tuple):
+        return tuple(map(_detached, value))
     return value.detach() if isinstance(value, torch.Tensor) else value
 
 

@@ -54,6 +54,8 @@ def compare(true, reply, call):
         if reply.error[0] == "UnregisteredWeight":
             says = f"The check could not load its weights: {reply.error[1]}."
             return failure("weights", says, cause="missing-weight")
+        if reply.error[0] == "HoldsTooMuch":
+            return failure("memory", f"What it gives may be right, but {reply.error[1]}.", cause="holds-too-much")
         if reply.error[0] == "TookTooLong":
             says = f"It was stopped: {reply.error[1]}. Is there a loop that never ends?"
             return failure("time", says, cause="endless")
@@ -156,7 +158,10 @@ def _how_imprecise(expected, got):
 
 def _changed_arguments(failure, reply, call):
     for i, (before, after) in enumerate(zip(call.args, reply.args_after, strict=True)):
-        if isinstance(before, torch.Tensor) and not _same(before, after):
+        pairs = [(before, after)]
+        if isinstance(before, tuple):
+            pairs = zip(before, after, strict=True) if after is not None else ()
+        if any(isinstance(old, torch.Tensor) and not _same(old, new) for old, new in pairs):
             return failure("arguments", f"It changed its argument {{{i}}}: work on a new tensor.",
                            cause="changes-arguments")
     return None

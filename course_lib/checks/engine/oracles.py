@@ -9,12 +9,13 @@ from torch import nn
 from course_lib.checks.engine.circumstances import TINY, dropout_factor
 
 
-def encoder_layer(w, build, x, mask=None):
+def encoder_layer(w, build, x, mask=None, norm_first=False):
     """torch's encoder layer. A token that may attend to nothing gets NaN: any finite number is right there."""
     d_model, num_heads, d_ff, *dropout = build
     p = dropout[0] if dropout in ([1.0], [TINY]) else 0.0  # these two are only ever asked for in train mode
     with torch.device("meta"):  # its own weights are never used
-        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, p, batch_first=True)  # in train mode
+        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, p, batch_first=True,
+                                           norm_first=norm_first)  # in train mode
     layer.self_attn.dropout = 0.0  # torch's has one more, within its attention
     hidden, known = None, torch.ones(())
     if mask is not None:
@@ -30,17 +31,19 @@ def encoder_layer(w, build, x, mask=None):
     return torch.func.functional_call(layer, theirs, (x, hidden)) * known
 
 
-def encoder_layers(w, at, num_layers, build, x, mask=None):
+def encoder_layers(w, at, num_layers, build, x, mask=None, norm_first=False):
     """Several of them, one after the other; their weights begin with `at`, as in "layers.0.norm1.bias"."""
     for i in range(num_layers):
         own = f"{at}.{i}."
-        x = encoder_layer({name.removeprefix(own): v for name, v in w.items() if name.startswith(own)}, build, x, mask)
+        of_layer = {name.removeprefix(own): v for name, v in w.items() if name.startswith(own)}
+        x = encoder_layer(of_layer, build, x, mask, norm_first)
     return x
 
 
-def embedded(ids, table, dropout=0.0):
-    """Embeddings times the root of their width, plus sines and cosines one by one, then dropout."""
+def embedded(ids, table, dropout=0.0, times=None):
+    """Embeddings times the root of their width or a given factor, plus sines and cosines one by one, then dropout."""
     d_model = table.shape[1]
     where = torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (j // 2 * 2 / d_model))
                            for j in range(d_model)] for t in range(ids.shape[1])], dtype=table.dtype)
-    return (F.embedding(ids, table) * math.sqrt(d_model) + where) * dropout_factor(dropout)
+    times = math.sqrt(d_model) if times is None else times
+    return (F.embedding(ids, table) * times + where) * dropout_factor(dropout)

@@ -195,6 +195,8 @@ def _nested(words, shape):
 
 def _value(value):
     """An argument: a small tensor in full, of a larger one the first numbers, its shape and its dtype."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
     if not isinstance(value, torch.Tensor):
         return repr(value)
     if value.numel() <= FEW:

@@ -9,7 +9,7 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.fused import fused_attention
-from course_lib.language_model import LanguageModel
+from course_lib.language_model import LongLanguageModel
 from course_lib.staff.bench import others
 from course_lib.staff.bench.matmuls import PRODUCTS, Bare, Factors, with_backward
 from course_lib.transformer import EncoderLayer, LongTransformer, Transformer
@@ -201,7 +201,7 @@ def _vit(size, B, T, device, dtype, extras):
 
 
 def _lm(size, B, T, device, dtype, extras):
-    ours = LanguageModel(size.vocab, size.d_model, size.num_heads, size.d_ff, size.num_layers)
+    ours = LongLanguageModel(size.vocab, size.d_model, size.num_heads, size.d_ff, size.num_layers)
     modules = {OURS: ours, "torch.nn": others.TorchLM(ours, size)}
     if "transformers" in extras:
         modules["transformers"] = others.gpt2(ours, size, T)

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from course_lib.masks import causal_mask
-from course_lib.positions import sinusoidal_positions
+from course_lib.positions import cached_positions, sinusoidal_positions
 
 
 def copied(theirs, state):
@@ -41,7 +41,7 @@ def torch_mha(ours, size):
 def torch_layer_state(ours, at=""):
     norms = {f"{at}{name}": part for name, part in ours.named_children() if name.startswith("norm")}
     state = named(norms | {f"{at}linear1": ours.ff.linear1, f"{at}linear2": ours.ff.linear2})
-    for here, there in {"self_attn": "self_attn", "attn": "self_attn", "cross_attn": "multihead_attn"}.items():
+    for here, there in {"self_attn": "self_attn", "cross_attn": "multihead_attn"}.items():
         if hasattr(ours, here):
             state |= torch_attention_state(getattr(ours, here), f"{at}{there}.")
     return state
@@ -112,8 +112,9 @@ class TorchLM(nn.Module):
 
     def forward(self, idx):
         future = nn.Transformer.generate_square_subsequent_mask(idx.shape[1], device=idx.device)
-        x = self.ours[0].embed(idx)
-        return self.ours[0].predict(self.stack(x, mask=future.to(x), is_causal=True))
+        x = self.ours[0].table(idx)
+        x = x + cached_positions(*x.shape[1:], x.dtype, x.device)
+        return self.ours[0].out(self.ours[0].norm(self.stack(x, mask=future.to(x), is_causal=True)))
 
 
 # ---- Hugging Face transformers
@@ -182,9 +183,9 @@ def gpt2(ours, size, length):
     state |= named({"transformer.ln_f": ours.norm})
     for i, block in enumerate(ours.blocks):
         at = f"transformer.h.{i}."
-        weight, bias = packed(block.attn)
+        weight, bias = packed(block.self_attn)
         state |= {f"{at}attn.c_attn.weight": weight.T, f"{at}attn.c_attn.bias": bias}
-        for name, part in {"attn.c_proj": block.attn.W_o, "mlp.c_fc": block.ff.linear1,
+        for name, part in {"attn.c_proj": block.self_attn.W_o, "mlp.c_fc": block.ff.linear1,
                            "mlp.c_proj": block.ff.linear2}.items():
             state |= {f"{at}{name}.weight": part.weight.T, f"{at}{name}.bias": part.bias}
         state |= named({f"{at}ln_1": block.norm1, f"{at}ln_2": block.norm2})

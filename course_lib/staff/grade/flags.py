@@ -41,7 +41,7 @@ THEIR_OWN = {"softmax": re.compile(r"softm(ax|in)|cross_?entropy", re.IGNORECASE
              "rms_norm": THEIR_NORM, "causal_mask": re.compile(r"causal|subsequent_mask", re.IGNORECASE)}
 # They are built on attention, which the lessons let torch compute from here on.
 ABOVE_ATTENTION = {"MultiHeadAttention", "SublayerConnection", "EncoderLayer", "DecoderLayer", "Transformer",
-                   "LanguageModel", "ViT"}
+                   "EncoderClassifier", "Block", "LanguageModel", "ViT"}
 # They tell right code from wrong, and may compare with anything.
 TESTS_OF_CODE = {"is_version_2", "hides_the_future", "is_token_mean"}
 

@@ -400,13 +400,19 @@ def _looked_at(fields, call):
     if form == "True or False" and [(t.dtype, t.shape) for t in outputs] != [(torch.bool, torch.Size([]))]:
         raise ValueError
     pairs = list(zip(fields["args_after"], call.args, strict=True))
-    if any(a is not None and not isinstance(was, torch.nn.Module)
-           and not (isinstance(was, torch.Tensor) and isinstance(a, torch.Tensor)) for a, was in pairs):
+    if not all(a is None or isinstance(was, torch.nn.Module) or _alike(a, was) for a, was in pairs):
         raise ValueError
     after = [was if a is None else _with_weights(was, a) if isinstance(was, torch.nn.Module) else a
              for a, was in pairs]  # a tensor that has not changed does not come back
     return Reply(outputs, form, tuple(after), _gradients(fields.get("gradients"), call),
                  _names(fields.get("parameters", ())), None, _words(fields.get("printed", ""), LETTERS, True), "")
+
+
+def _alike(after, before):
+    """Are both tensors, or tuples of as many tensors?"""
+    if isinstance(before, tuple):
+        return isinstance(after, tuple) and len(after) == len(before) and all(map(_alike, after, before))
+    return isinstance(after, torch.Tensor) and isinstance(before, torch.Tensor)
 
 
 def _gradients(found, call):

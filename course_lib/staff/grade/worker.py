@@ -337,6 +337,9 @@ class Child:
         """What has become of an argument, where that is to be told: a tensor that was changed, a model's weights."""
         if isinstance(after, self.torch.nn.Module):
             return _weights(after)
+        if isinstance(after, tuple):
+            parts = zip(after, before, strict=True)
+            return after if any(self.changed(*pair) is not None for pair in parts) else None
         return after if isinstance(after, self.torch.Tensor) and not _same(after, before) else None
 
     def one_reply(self, notebook, name, call, ended):

@@ -1,0 +1,74 @@
+"""Lesson 16: what attention costs in bytes and in seconds, and what a model loses when its numbers get fewer bits."""
+
+import copy
+import time
+
+import torch
+from torch import nn
+
+
+def kept_for_the_gradients(call, parameters=()):
+    """Bytes that are held between the forward and the backward pass, each piece of memory counted once.
+
+    call:       () -> a tensor with a gradient
+    parameters: tensors that are there anyway, and do not count
+    """
+    pieces, there = {}, {parameter.untyped_storage().data_ptr() for parameter in parameters}
+
+    def note(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in there:
+            pieces[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        out = call()  # while it lives, nothing that it needs is written over
+    return sum(pieces.values()) if out.requires_grad else 0
+
+
+def fastest(step, rounds=15):
+    """Seconds of the quickest of some runs."""
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        step()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def in_turn(steps, rounds=5):
+    """Seconds of the quickest run of each step, {name: seconds}; all run in turn, so that a busy moment hits all."""
+    taken = {name: [] for name in steps}
+    for _ in range(rounds):
+        for name, step in steps.items():
+            start = time.perf_counter()
+            step()
+            taken[name].append(time.perf_counter() - start)
+    return {name: min(seconds) for name, seconds in taken.items()}
+
+
+def rates(work, sizes, width=256):
+    """Numbers per second of several kinds of work, for arrays that grow: {name: [one for each size]}.
+
+    work: {name: step(x, room)}, from an array (rows, width) into another of its shape
+    """
+    found = {name: [] for name in work}
+    for size in sizes:
+        x, room = torch.randn(size // width, width), torch.ones(size // width, width)
+        for name, step in work.items():
+            found[name].append(size / fastest(lambda step=step, x=x, room=room: step(x, room)))
+    return found
+
+
+@torch.no_grad()
+def with_bits(model, bits):
+    """A copy whose matrices hold whole numbers of so many bits, times one number for each row.
+
+    bits: 2 to 16; the largest of a row becomes the largest whole number, 2 ** (bits - 1) - 1
+    """
+    copied, most = copy.deepcopy(model), 2 ** (bits - 1) - 1
+    for module in copied.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            scale = module.weight.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / most  # (out, 1)
+            module.weight.copy_((module.weight / scale).round() * scale)
+    return copied
