@@ -1,15 +1,16 @@
 # %% [markdown]
 # # 16 · What it costs
 #
-# *65 minutes: reading 22, predicting 15, writing 28 · needs lesson 12b · two exercises*
+# *85 minutes: reading 29, predicting 20, writing 36 · needs lesson 12b · two exercises*
 #
 # **At the end you can**
 #
 # - keep keys and values instead of reading a text again, and say what that saves and costs;
 # - compute attention without ever holding all of its scores;
 # - say what a training step keeps for its gradients, and trade it for time;
-# - find out whether a step waits for memory or for arithmetic;
-# - give a model's numbers fewer bits, and measure what it loses.
+# - count operations and bytes, and say whether a step waits for memory or for arithmetic;
+# - give a model's numbers fewer bits, or its tokens a shorter view, and measure what it loses;
+# - train on several processes at once, and show that it is the same training.
 #
 # Everything that is said here about time is a ratio of two things that were measured in one run.
 
@@ -444,6 +445,87 @@ print("of its speed at 256 KiB, at 16 MiB:", {n: f"{x:.0%}" for n, x in keeps.it
 claim("even in the processor's cache a softmax is less than half as fast as a copy",
       speed["softmax"][1] < speed["copy"][1] / 2)
 
+# %% [markdown] name="counted"
+# ## Operations and bytes, counted
+#
+# A product of (T, d) and (d, k) takes $2\,T d k$ operations: each weight is multiplied and added
+# once for each token. So a forward pass costs $2N$ operations per token, with $N$ the weights of
+# all matrices. (The scores come on top, a few percent here; of fused attention on a CPU torch's
+# counter leaves them out.)
+
+# %% tags=["predict"]
+predict(
+    "A training step, forward and backward, costs how many times a forward pass?",
+    {
+        3: (True, "For each product forward there are two backward: one for the "
+            "gradient of its weights, one for that of its inputs."),
+        2: "Forward and backward, once each? What has to be known of each product: the "
+        "gradient of its weights *and* that of its inputs.",
+        1: "Then learning would be free.",
+        10: "Is there anything in it that is done ten times?",
+    },
+    concept="C172",
+    within=0.1,
+)
+
+# %%
+from course_lib.experiments.costs import operations, this_machine
+
+ids = torch.zeros(1, 64, dtype=torch.int64)
+forward = operations(lambda: model(ids))
+whole_step = operations(lambda: model(ids).sum().backward())
+N = sum(w.numel() for name, w in model.named_parameters()
+        if w.dim() > 1 and name != "table.weight")
+print(f"{N:,} weights in matrices, {forward // 64:,} operations per token,",
+      f"a training step {whole_step / forward:.1f} times as many")
+
+# %% [markdown]
+# **Writing** is another matter than reading: for one new token each weight is fetched from memory
+# once, 2 bytes in 16 bits, and used for 2 operations. What can machines do per byte that they
+# fetch? Yours is measured; the others' figures are NVIDIA's (dense, 16 bits).
+
+# %% tags=["nbval-ignore-output"]
+machines = {"this CPU, one thread": this_machine(), "A100, 80 GB": (312e12, 2.039e12),
+            "H100 SXM": (989e12, 3.35e12)}
+per_byte = {name: ops / fetched for name, (ops, fetched) in machines.items()}
+for name, (ops, fetched) in machines.items():
+    print(f"{name:21} {ops / 1e12:8.2f} · 10¹² operations/s,",
+          f"{fetched / 1e9:6.0f} GB/s: {per_byte[name]:4.0f} per byte")
+
+# %% [markdown]
+# ### Yours: keep it busy
+#
+# An A100 that writes one text at a time does one operation per byte, and could do 153. Texts that
+# are written side by side share each weight that was fetched. How many, at least, until it no
+# longer waits for memory? (Leave the caches out.)
+
+# %% tags=["yours"]
+texts = 154  # yours: a whole number
+
+
+def limits(texts, name="A100, 80 GB"):
+    """What takes longer for one step of writing so many texts, per weight."""
+    ops, fetched = machines[name]
+    return "arithmetic" if 2 * texts / ops > 2 / fetched else "memory"
+
+
+intervene(
+    "the fewest texts for which arithmetic is the limit",
+    texts,
+    run=lambda n: (limits(n), limits(n - 1)),
+    holds=lambda both: both == ("arithmetic", "memory"),
+    among=range(2, 1000),
+    shows="with {choice} texts {result[0]} is the limit, with one less {result[1]}",
+    otherwise="Each text more adds two operations per weight, and no byte.",
+)
+
+# %% tags=["claim"]
+# The proof
+claim("a pass costs two operations per weight and token, a training step three passes",
+      1 <= forward / (2 * N * 64) < 1.1 and 2.9 < whole_step / forward < 3.1)
+claim("who writes one text at a time waits for memory, here and on both GPUs",
+      min(per_byte.values()) > 1)
+
 # %% [markdown] name="fewer-bits"
 # ## Fewer bits for each number
 #
@@ -511,6 +593,104 @@ intervene(
 claim("8 bits cost less than 0.01 bits per character, 2 bits more than 1",
       abs(costs[8] - whole) < 0.01 and costs[2] - whole > 1)
 
+# %% [markdown] name="sliding"
+# ## A view that slides
+#
+# Long contexts cost memory and time. Many models let most of their layers see only the last
+# $w$ tokens, a **sliding window**: $T \cdot w$ scores in place of $T^2$, and a cache that stops
+# growing. Large models were found to send much attention to the very first token, whatever it is,
+# and to break down when it slides out of view. So it is kept as an **attention sink** (Xiao et al.
+# 2023). Does our model have one? Contexts of 32 tokens, of which each token sees the last 8.
+
+# %% tags=["predict"]
+predict(
+    "The last 8 tokens in view, or the last 8 and the very first one, or the last 9. "
+    "In this small model …",
+    {
+        "one token more helps a little, whichever it is": (
+            True,
+            "No sink is to be seen: what large models do need not be true of a small "
+            "one with two blocks. It has to be measured.",
+        ),
+        "without the first token it breaks down": "So large models do. Two blocks, "
+        "and 32 tokens?",
+        "the first helps far more than the ninth": "What would this model have stored "
+        "there?",
+        "8 in place of 32 double its bits": "Which tokens say most about the next one?",
+    },
+    concept="C171",
+)
+
+# %%
+from course_lib.experiments.costs import read_with
+
+
+def view(last, first=0):
+    """A mask: each token sees the last ones, itself among them, and the first ones."""
+    def mask(T):
+        back = torch.arange(T)[:, None] - torch.arange(T)
+        return (back >= 0) & ((back < last) | (torch.arange(T) < first))
+    return mask
+
+
+def seen(last, first=0):
+    read = read_with(model, view(last, first))
+    return bits_by_reading(read, test, 512, 32) / len(new)
+
+
+views = {"all 32": (32,), "last 16": (16,), "last 8": (8,), "last 8 and first": (8, 1),
+         "last 9": (9,), "last 4": (4,)}
+needs = {name: seen(*which) for name, which in views.items()}
+
+# %% tags=["nbval-ignore-output"]
+print({name: round(bits, 3) for name, bits in needs.items()})
+
+# %% tags=["claim"]
+# The proof
+claim("a quarter of the view costs less than a tenth more bits",
+      needs["all 32"] < needs["last 8"] < 1.1 * needs["all 32"])
+claim("the first token is worth no more than the ninth",
+      needs["last 9"] - 0.005 < needs["last 8 and first"] < needs["last 8"])
+
+# %% [markdown] name="data-parallel"
+# ## Several processes, one training
+#
+# A batch can be shared out. In **data parallel** training each process has a copy of the model
+# and a share of every batch; before each step they average their gradients. Nothing else is
+# exchanged. `torchrun` starts the processes; they talk over `gloo` on a CPU, over `NCCL` on GPUs.
+#
+# The same small training, five steps: on one process, then on two with half a batch each.
+
+# %% tags=["predict"]
+predict(
+    "The losses of the five steps on two processes, beside those on one:",
+    {
+        "the same, to rounding": (
+            True,
+            "The gradient of a mean is the mean of the gradients. So two processes "
+            "make the very steps that one would make, in less time.",
+        ),
+        "lower: two models learn more than one": "How many different models are there "
+        "after the first step?",
+        "higher: each sees half a batch": "And what is averaged before the step?",
+        "the same at first, then they drift apart": "Which step would be the first "
+        "that differs?",
+    },
+    concept="C173",
+)
+
+# %%
+from course_lib.experiments import many_processes
+
+alone, shared_out = (many_processes.losses(processes) for processes in (1, 2))
+print("one process: ", alone)
+print("two processes:", shared_out or "they cannot be started here")
+
+# %% tags=["claim"]
+# The proof
+claim("two processes make the steps that one would make", shared_out is None
+      or max(abs(a - b) for a, b in zip(alone, shared_out, strict=True)) < 0.003)
+
 # %% [markdown]
 # ## Summary
 #
@@ -522,7 +702,11 @@ claim("8 bits cost less than 0.01 bits per character, 2 bits more than 1",
 # - Autograd keeps the textbook's square; fused attention a line. Checkpointing keeps less and runs
 #   blocks twice.
 # - On a CPU a softmax waits for arithmetic, on a GPU for memory.
+# - A forward pass takes two operations per weight and token, a training step six. Writing one text
+#   at a time waits for memory on every machine.
 # - Eight bits for a weight cost next to nothing; two ruin the model.
+# - A quarter of the view costs this model a few percent, and it has no sink.
+# - Data parallel processes average their gradients, and make the steps that one would make.
 #
 # **Think about it.** A text of 100,000 tokens is summarised, then forgotten. Which of this lesson's
 # savings help, and which do not?
@@ -540,8 +724,12 @@ claim("8 bits cost less than 0.01 bits per character, 2 bits more than 1",
 # Gimelshein 2018](https://arxiv.org/abs/1805.02867); attention without the square of memory: [Rabe
 # and Staats 2021](https://arxiv.org/abs/2112.05682), and FlashAttention, [Dao et al.
 # 2022](https://arxiv.org/abs/2205.14135). Checkpointing: [Chen et al.
-# 2016](https://arxiv.org/abs/1604.06174). Eight bits: [Dettmers et al.
-# 2022](https://arxiv.org/abs/2208.07339).
+# 2016](https://arxiv.org/abs/1604.06174). Operations of a pass and of a step: [Kaplan et al.
+# 2020](https://arxiv.org/abs/2001.08361), section 2.1. Eight bits: [Dettmers et al.
+# 2022](https://arxiv.org/abs/2208.07339). Sliding windows: [Beltagy et al.
+# 2020](https://arxiv.org/abs/2004.05150); sinks: [Xiao et al.
+# 2023](https://arxiv.org/abs/2309.17453). GPUs: NVIDIA's data sheets of the A100 (80 GB, SXM) and
+# the H100 (SXM).
 #
 # **Next.** There is no next lesson. Take a model that you use, read its code, and find the parts.
 # You know their names.

@@ -22,6 +22,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 # leave none waiting for the other. `--durations=0` shows them.
 LONG = """
     tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py tests/test_claims_fall.py
+    tests/test_claims_fall_from_11.py
     solutions/11_transformer.ipynb solutions/11b_judging_translations.ipynb
     solutions/12_language_models.ipynb solutions/12b_sampling_and_growing.ipynb tests/test_grade.py
     tests/test_grade_again.py

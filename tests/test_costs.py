@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.cache import attend_with_cache
-from course_lib.experiments import costs, draws
+from course_lib.experiments import costs, draws, many_processes
 from course_lib.experiments.todays_parts import put_into, small_llama
 from course_lib.language_model import LanguageModel
 from course_lib.online_softmax import online_softmax_attention
@@ -82,3 +82,22 @@ def test_fewer_bits_are_fewer_values():
         assert all(len(row.unique()) <= 2**bits - 1 for row in weight)
         assert torch.allclose(weight.abs().amax(1), layer[0].weight.abs().amax(1))
     assert (costs.with_bits(layer, 8)[0].weight - layer[0].weight).abs().max() < 0.05
+
+
+def test_where_processes_cannot_be_started_there_are_no_losses(monkeypatch):
+    """A traceback in a lesson that goes on without them."""
+    monkeypatch.setattr(many_processes.sys, "executable", "no-such-python")
+    assert many_processes.losses(2) is None
+
+
+def test_operations_and_views():
+    """A product that counts twice, a view that looks ahead, a view of everything that is another model."""
+    torch.manual_seed(0)
+    model, ids = LanguageModel(9, 16, 4, 24, 2).eval(), torch.randint(9, (2, 7))
+    assert costs.operations(lambda: torch.ones(3, 4) @ torch.ones(4, 5)) == 2 * 3 * 4 * 5
+    with torch.no_grad():
+        everything = costs.read_with(model, lambda T: torch.ones(T, T, dtype=torch.bool).tril())(ids)
+        itself = costs.read_with(model, lambda T: torch.eye(T, dtype=torch.bool))(ids)
+        assert torch.allclose(everything, model(ids), atol=1e-5)
+        assert torch.allclose(itself[:, :1], model(ids)[:, :1], atol=1e-5)
+        assert not torch.allclose(itself, model(ids), atol=1e-3)

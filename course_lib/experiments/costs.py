@@ -5,6 +5,9 @@ import time
 
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_lib.positions import cached_positions
 
 
 def kept_for_the_gradients(call, parameters=()):
@@ -58,6 +61,35 @@ def rates(work, sizes, width=256):
         for name, step in work.items():
             found[name].append(size / fastest(lambda step=step, x=x, room=room: step(x, room)))
     return found
+
+
+def operations(call):
+    """Multiplications and additions of all matrix products that a call makes, as torch counts them."""
+    with FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops()
+
+
+def this_machine(width=768, megabytes=64):
+    """(operations per second of a matrix product, bytes per second of a copy, read and written), on the CPU."""
+    one, other = torch.randn(2, width, width)
+    x, room = torch.randn(2, megabytes * 2**18)
+    return 2 * width**3 / fastest(lambda: one @ other, 5), 2 * 4 * x.numel() / fastest(lambda: room.copy_(x), 5)
+
+
+def read_with(model, mask_of):
+    """A LanguageModel whose tokens see what a mask allows: a function from ids (B, T) to logits (B, T, V).
+
+    mask_of: mask_of(T) -> (T, T) bool, True = may attend
+    """
+    def read(ids):
+        x = model.table(ids)
+        x = x + cached_positions(*x.shape[1:], x.dtype, x.device)
+        for block in model.blocks:
+            x = block(x, mask_of(ids.shape[1]))
+        return model.out(model.norm(x))
+
+    return read
 
 
 @torch.no_grad()
