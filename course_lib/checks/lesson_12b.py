@@ -121,6 +121,7 @@ TOP_P_PROBS = Exercise(
     make=make_nucleus,
     extremes=((torch.tensor([[1000.0, 998, 999, 0], [-30000, -29999, -30001, -30004]]), 0.8),),
     calls=other_rules_keep_others,
+    grows=(0,),  # among many tokens hardly a row has no sum near p
     properties=(
         ("A row does not sum to one.",
          always(make_nucleus, (3, 6, 0.8), lambda out, *args: (out.sum(-1) - 1).abs().max() < 1e-4)),

@@ -25,7 +25,7 @@ from course_lib.staff.answers import as_written, stub
 from course_lib.staff.grade import confine, frames, template
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
-ENGINE = ("__init__", "asking", "device_probe", "identities", "time_limit")  # what of the checks holds no answer
+ENGINE = "__init__", "asking", "device_probe", "identities", "memory_probe", "time_limit"  # these hold no answer
 GRACE = 2  # seconds between being asked to stop and being stopped
 START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
