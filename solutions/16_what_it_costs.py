@@ -68,7 +68,7 @@ with torch.no_grad():
     keys = [block.self_attn.W_k(block.norm1(x)) for x in (before, after)]
 moved = (keys[0] - keys[1][:, :-1]).abs().max().item()
 print(f"keys of the second block, with the last token and without: {moved:.6f} apart")
-plots.show(draw.strip(["the", "cat", "saw", "the"]), "strip")
+plots.show(draw.strip(["the", "cat", "saw", "the"]), "kv-strip")
 
 # %% [markdown]
 # ### Exercise 1: `attend_with_cache`
@@ -428,7 +428,7 @@ work = {"copy": lambda x, room: room.copy_(x),
         "softmax": lambda x, room: torch.softmax(x, -1, out=room)}
 sizes = [2**n for n in (14, 16, 18, 20, 22)]  # how many numbers
 speed = rates(work, sizes)
-plots.show(draw.rates(sizes, speed), "rates")
+plots.show(draw.rates(sizes, speed), "speeds")
 
 # %% tags=["nbval-ignore-output"]
 keeps = {name: rate[-1] / rate[1] for name, rate in speed.items()}
@@ -565,7 +565,7 @@ def cost(bits):
 
 whole = bits_by_reading(model, test, 512, 32) / len(new)
 costs = {bits: cost(bits) for bits in (8, 6, 5, 4, 3, 2)}
-plots.show(draw.bits(costs, whole), "bits")
+plots.show(draw.bits(costs, whole), "fewer-bits")
 
 # %% tags=["nbval-ignore-output"]
 print(f"32 bits: {whole:.3f}", {bits: round(c, 3) for bits, c in costs.items()})

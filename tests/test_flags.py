@@ -256,7 +256,7 @@ GIVE_AWAY = {(name, "built-in") for name in (
     "layer_norm", "EncoderLayer", "DecoderLayer", "attention_on_graph", "rms_norm", "grouped_query_attention")} | {
     (SDPA, "built-in with a head axis"), ("mean_pool", "attention with even weights"),
     ("grouped_query_attention", "built-in, repeated"), ("softmax", "built-in"), ("softmax", "built-in method"),
-    ("softmax", "built-in, with logarithms")}
+    ("softmax", "built-in, with logarithms"), ("attend_with_cache", "torch")}
 TREES = {f"tests.right_answers.{name}": ast.parse(inspect.getsource(sys.modules[f"tests.right_answers.{name}"]))
          for name in {a.__module__.rsplit(".", 1)[1] for styles in RIGHT_ANSWERS.values() for a in styles.values()}}
 

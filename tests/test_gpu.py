@@ -17,7 +17,7 @@ from course_lib.attention import MultiHeadAttention, scaled_dot_product_attentio
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.exercise import questions
 from course_lib.classifier import EncoderClassifier
-from course_lib.language_model import LanguageModel
+from course_lib.language_model import LanguageModel, LongLanguageModel
 from course_lib.llama import Llama
 from course_lib.staff.bench.measure import operations
 from course_lib.training import fit
@@ -42,6 +42,7 @@ MODELS = {
     "Transformer": (lambda: Transformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
     "long Transformer": (lambda: LongTransformer(50, 50, 64, 4, 128, 2), (PADDED, PADDED), 6),
     "language model": (lambda: LanguageModel(50, 64, 4, 128, 2), (IDS,), 2),
+    "long language model": (lambda: LongLanguageModel(50, 64, 4, 128, 2), (IDS,), 2),
     "ViT": (lambda: ViT(16, 4, 1, 10, 64, 4, 128, 2), (IMAGES,), 2),
     "Llama": (lambda: Llama(50, 64, 4, 2, 128, 2), (IDS,), 0),  # a textbook attention
 }
@@ -124,12 +125,12 @@ def test_a_textbook_attention_is_not_taken_for_a_fused_one():
     assert not [op for op in ops.names if "_scaled_dot_product_" in op]
 
 
-@pytest.mark.parametrize("name, copies", [("encoder layer", 0), ("language model", 0), ("ViT", 0),
-                                          ("long Transformer", 0), ("Transformer", 3)])
+@pytest.mark.parametrize("name, copies", [("encoder layer", 0), ("long language model", 0), ("ViT", 0),
+                                          ("long Transformer", 0), ("Transformer", 3), ("language model", 2)])
 def test_a_pass_brings_nothing_to_the_device(name, copies):
     """A copy in every pass, for which the GPU has to wait; seen on a device that only does as if.
 
-    The Transformer, as a textbook prints it, makes its positions and its causal mask on the CPU: three copies.
+    Transformer and language model, as a textbook prints them, make positions and causal masks on the CPU.
     """
     model, arguments = made(name, "meta")
     model(*arguments)  # what is kept is brought there once

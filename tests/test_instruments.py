@@ -581,7 +581,7 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
     foreign = nbformat.v4.new_code_cell("# a stranger's", outputs=[output], execution_count=1)
     write_notebook(folder / "foreign.ipynb", [foreign])
     with jupyter_lab(folder, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
-        page = browser.new_page(viewport={"width": 1300, "height": 6400})
+        page = browser.new_page(viewport={"width": 1300, "height": 7400})
         page.goto(address("own.ipynb"))
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         _wait_until_idle(page)

@@ -51,11 +51,11 @@ def test_a_demonstration_is_no_attempt(looked_at, capsys):
 
 def test_the_map_says_what_comes_next_and_how_long_it_takes(looked_at, capsys):
     """A number of exercises, and no way on; or the exercises in another order than the lesson's."""
-    assert re.search(r"Next: embed_tokens, in lesson 00; about 2\d hours left\.", shown(capsys))
+    assert re.search(r"Next: embed_tokens, in lesson 00; about 3\d hours left\.", shown(capsys))
     names = [name for lesson in course_map.lessons(EXERCISES) for name in lesson.exercises]
     assert names.index("shift_right") < names.index("DecoderLayer") < names.index("greedy_decode")
     (looked_at / "my_answers").mkdir()
-    for left, says in ((["generate"], "Next: generate, in lesson 12; about 25 minutes left."),
+    for left, says in ((["generate"], "Next: generate, in lesson 12; about 11 minutes left."),
                        ([], "All exercises are solved.")):
         known = {name: "right" for name in EXERCISES if name not in left}
         (looked_at / "my_answers" / "progress.json").write_text(json.dumps(known))

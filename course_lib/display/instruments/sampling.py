@@ -40,7 +40,7 @@ def still(contexts, temperatures, cuts, start):
     """The first text at the start's temperature, under each of up to four cuts."""
     text, tokens, probs, left = contexts[0]
     shown = list(range(min(4, len(cuts))))
-    sheet = Sheet(960, 120 + 24 * len(tokens))
+    sheet = Sheet(960, 140 + 24 * len(tokens))
     sheet.text(28, 38, TITLE, size=18, bold=True)
     sheet.text(28, 66, f"after “{text}”, temperature {temperatures[start[0]]:g}", "soft", 14)
     wide = (960 - 150) / len(shown)
