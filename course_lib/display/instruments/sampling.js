@@ -10,13 +10,13 @@ class Draw {
   begin() { [this.at, this.t, this.c] = [0, ...this.start]; }
 
   get text() { return this.contexts[this.at][0]; }
-  get tokens() { return this.contexts[this.at][1]; }
-  get probs() { return this.contexts[this.at][2][this.t][this.c]; }
-  get left() { return this.contexts[this.at][3][this.t][this.c]; }
+  get tokens() { return this.contexts[this.at][1][0]; }
+  get probs() { return this.contexts[this.at][1][1][this.t][this.c]; }
+  get left() { return this.contexts[this.at][1][2][this.t][this.c]; }
 }
 
 function drawing_of(draws) {
-  const most = Math.max(...draws.contexts.map(([, tokens]) => tokens.length));
+  const most = Math.max(...draws.contexts.map(([, [tokens]]) => tokens.length));
   const rows = range(most).map(() => ({ name: text("small end"), bar: rect("weight", { rx: 1.5 }), share: text("small soft") }));
   const zero = line("track"), rest = text("small soft");
   const made = sheet({ role: "img" }, draw);

@@ -30,15 +30,15 @@ def given(contexts, temperatures, cuts, start=(0, 0)):
     for text, (tokens, probs, left) in dict(contexts).items():
         if not 3 <= len(tokens) <= 24:
             raise ValueError(f"after “{text}” there are {len(tokens)} tokens, and there is room for 3 to 24")
-        plainly.append([str(text), list(map(str, tokens)),
-                        plain(f"the probabilities after “{text}”", probs, *size, len(tokens), digits=4),
-                        plain(f"the numbers of tokens after “{text}”", left, *size, digits=0)])
+        plainly.append([str(text), [
+            list(map(str, tokens)), plain(f"the probabilities after “{text}”", probs, *size, len(tokens), digits=4),
+            plain(f"the numbers of tokens after “{text}”", left, *size, digits=0)]])
     return {"contexts": plainly, "temperatures": temperatures, "cuts": list(map(str, cuts)), "start": [t, c]}
 
 
 def still(contexts, temperatures, cuts, start):
     """The first text at the start's temperature, under each of up to four cuts."""
-    text, tokens, probs, left = contexts[0]
+    text, (tokens, probs, left) = contexts[0]
     shown = list(range(min(4, len(cuts))))
     sheet = Sheet(960, 140 + 24 * len(tokens))
     sheet.text(28, 38, TITLE, size=18, bold=True)
