@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from course_lib.cache import attend_with_cache
 from course_lib.experiments import costs, draws, many_processes
-from course_lib.experiments.todays_parts import put_into, small_llama
+from course_lib.experiments.todays_parts import WithoutPositions, put_into, small_llama
 from course_lib.language_model import LanguageModel
 from course_lib.online_softmax import online_softmax_attention
 
@@ -37,16 +37,9 @@ def test_attention_in_blocks_is_the_textbook_s(block):
 
 def test_new_parts_turn_a_language_model_without_positions_into_a_llama():
     """A norm that is left out, a head that is not the table, a mask that is given twice."""
-    class Today(LanguageModel):
-        def forward(self, ids):
-            x = self.table(ids)
-            for block in self.blocks:
-                x = block(x, None)
-            return self.out(self.norm(x))
-
     llama, ids = small_llama(), torch.randint(50, (2, 9))
     with torch.no_grad():
-        assert torch.allclose(put_into(Today(50, 32, 4, 80, 2), llama)(ids), llama(ids), atol=1e-4)
+        assert torch.allclose(put_into(WithoutPositions(50, 32, 4, 80, 2), llama)(ids), llama(ids), atol=1e-4)
         assert not torch.allclose(put_into(LanguageModel(50, 32, 4, 80, 2), llama)(ids), llama(ids), atol=1e-2)
 
 
