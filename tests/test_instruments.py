@@ -30,6 +30,7 @@ KEYS = torch.tensor([[1.0, 1.0], [1.0, 0.5], [-1.0, 0.9], [0.1, -1.2]])
 QUERY = torch.tensor([0.7, 1.15])
 TABLE = sinusoidal_positions(64, 16)
 ALIGNED = torch.tensor([[0.0, 0, 0.1, 0.9], [0, 0, 0.2, 0.8], [0, 0.3, 0.7, 0], [0.25, 0.75, 0, 0]])
+EVEN, ON_THE_THIRD = torch.full((5,), 0.2), torch.tensor([0.1, 0, 0.2, 0.6, 0.1])
 DATA = {
     "softmax-and-scale": {"scores": TEN},
     "query-among-keys": {"names": THINGS, "keys": KEYS, "query": QUERY, "axes": ("warm", "liquid")},
@@ -60,6 +61,11 @@ DATA = {
         "a": (["x", "y", "z"], [[[0.8, 0.15, 0.05], [1, 0, 0]], [[0.5, 0.3, 0.15], [1, 0, 0]]], [[3, 1], [4, 1]]),
         "the": (["cat", "dog", "end"], [[[0.6, 0.3, 0.1], [1, 0, 0]], [[0.4, 0.3, 0.2], [1, 0, 0]]],
                 [[3, 1], [9, 1]])}},
+    "picture": {"start": (1, 0), "pictures": {
+        name: (torch.rand(colours, side, side, generator=torch.Generator().manual_seed(side)),
+               {"layer 1": {"head 1": EVEN, "head 2": EVEN.roll(1)},
+                "layer 2": {"head 1": ON_THE_THIRD, "head 2": EVEN}})
+        for name, colours, side in (("photo", 3, 80), ("digit", 1, 8))}},
 }
 MOST = 60_000  # bytes
 
@@ -117,6 +123,13 @@ def test_the_colours_are_those_of_all_pictures():
     assert COLOURS["step"] == style.ACCENT
 
 
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_an_instrument_takes_again_what_it_was_given(name):
+    """Photos that are made smaller once more, or numbers that are rounded twice."""
+    given = INSTRUMENTS[name].given(**DATA[name])
+    assert INSTRUMENTS[name].given(**given) == given
+
+
 @pytest.mark.parametrize("name, data, says", [
     ("pendulum", {}, "no instrument pendulum"),
     ("softmax-and-scale", {"scores": torch.zeros(10)}, "all the same"),
@@ -144,6 +157,15 @@ def test_the_colours_are_those_of_all_pictures():
      "node 1 of one is no node"),
     ("beam-tree", {"searches": {"one": [(0, "<sos>", None, 0.0, "open", True), (1, "a", 1, -1.0, "open", True)]}},
      "node 1 of one is no node"),
+    ("picture", {"pictures": {}}, "0 pictures"),
+    ("picture", {"pictures": {"a": (torch.zeros(2, 8, 8), {"l": {"h": EVEN}})}}, "the image of a has shape (2, 8, 8)"),
+    ("picture", {"pictures": {"a": (torch.zeros(1, 8, 8), {"l": {"h": EVEN[1:]}})}}, "have to fill a square"),
+    ("picture", {"pictures": {"a": (torch.zeros(1, 8, 8), {"l": {"h": 2 * EVEN}})}}, "sum to 1"),
+    ("picture", {"pictures": {"a": (torch.zeros(1, 8, 8), {})}}, "1 to 12 layers"),
+    ("picture", {**DATA["picture"], "start": (2, 0)}, "start is (2, 0)"),
+    ("picture", {"pictures": {"a": (torch.zeros(1, 8, 8), {"l": {"h": EVEN}, "m": {"g": EVEN}})}}, "other names"),
+    ("picture", {"pictures": {**DATA["picture"]["pictures"], "b": (torch.zeros(1, 8, 8), {"l": {"h": EVEN}})}},
+     "of b have other names"),
     ("sampling", {**DATA["sampling"], "contexts": {}}, "0 texts"),
     ("sampling", {**DATA["sampling"], "temperatures": [1.0, 0.5]}, "rising"),
     ("sampling", {**DATA["sampling"], "cuts": []}, "0 cuts"),
@@ -537,6 +559,33 @@ def test_the_tail_is_cut_and_the_temperature_turned(page):
     assert said(root).startswith("After “the”, at temperature 0.5 and with top-k 1")
     root.get_by_role("button", name="start again").click()
     assert said(root).startswith("After “a”, at temperature 1 and with no cut")
+
+
+@pytest.mark.browser
+def test_a_picture_shows_the_shares_of_the_map_that_is_chosen(page):
+    """Squares of another map, a share of another patch, or a frame that leaves the picture."""
+    fill(page, html("picture"))
+    root = page.locator(".course-instrument")
+    assert said(root) == ("photo, layer 2, head 1: the patch in row 2, column 1 gets 0.600. The largest share is "
+                          "0.600; the class token keeps 0.10 for itself.")
+    sides = [float(box.get_attribute("width")) for box in root.locator("rect[fill='var(--weight)']").all()]
+    assert sides[0] == 0 and sides[1] / sides[2] == pytest.approx(3**-0.5, abs=0.02), "areas are shares"
+    root.get_by_role("slider", name="the patch that is read").focus()
+    for key, where in (("ArrowUp", "row 1, column 1 gets 0.000"), ("ArrowRight", "row 1, column 2 gets 0.2"),
+                       ("ArrowRight", "row 1, column 2"), ("ArrowDown", "row 2, column 2 gets 0.1")):
+        page.keyboard.press(key)
+        assert where in said(root)
+    root.get_by_role("button", name="digit").click()
+    assert said(root).startswith("digit, layer 2, head 1: the patch in row 2, column 1")
+    root.get_by_role("slider", name="layer", exact=True).focus()
+    page.keyboard.press("ArrowLeft")
+    root.get_by_role("button", name="head 2").click()
+    assert said(root).startswith("digit, layer 1, head 2") and "gets 0.200" in said(root)
+    box = root.locator("image").first.bounding_box()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 0.25 * box["height"])
+    assert "row 1, column 2" in said(root)
+    root.get_by_role("button", name="start again").click()
+    assert said(root).startswith("photo, layer 2, head 1")
 
 
 @pytest.mark.browser
