@@ -1,5 +1,7 @@
 """Tests of other people's code: each tells right from wrong, by calling it."""
 
+from itertools import permutations
+
 import torch
 import torch.nn.functional as F
 
@@ -61,3 +63,19 @@ def is_token_mean(loss):
         if not torch.allclose(loss(logits, targets, 4), expected, rtol=1e-4):
             return False
     return True
+
+
+def is_equivariant(layer):
+    """Find out whether a layer is permutation equivariant, by calling it.
+
+    layer:   layer(x (T, D)) -> (T, D), for any T and D
+    returns: bool, True where everybody takes their result along, whatever the new order
+             of the rows: layer(P x) = P layer(x) for every permutation P; rounding does
+             not matter
+    """
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    whole = layer(x)  # (T, D)
+    return all(
+        torch.allclose(layer(x[list(order)]), whole[list(order)], atol=1e-5)
+        for order in permutations(range(5))
+    )

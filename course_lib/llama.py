@@ -49,6 +49,24 @@ def apply_rope(x, base=10000.0):
     ).flatten(-2)  # (..., T, d)
 
 
+def halves_to_neighbours(weight, num_heads):
+    """Bring a query or key projection from one layout of rotary positions to the other.
+
+    In each head, rotary pairs (i, i + d/2), as in GPT-NeoX and in Hugging Face's Llama,
+    become pairs (2i, 2i + 1), as in the paper. With both projections brought over, all
+    scores stay what they were.
+
+    weight:    (out, in)   rows head after head; d = out / num_heads is even
+    num_heads: int         of this projection: of keys there may be fewer than of queries
+    returns:   (out, in)   the same rows in another order
+
+    Su et al. 2021, arXiv:2104.09864, equation 34, and Black et al. 2022,
+    arXiv:2204.06745, section 2.1.1.
+    """
+    heads = weight.unflatten(0, (num_heads, 2, -1))  # (H, 2, d/2, in)
+    return heads.transpose(1, 2).reshape(weight.shape)  # (out, in)
+
+
 def grouped_query_attention(query, key, value):
     """Causal attention where several query heads share one head of keys and values.
 

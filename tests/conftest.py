@@ -31,7 +31,8 @@ LONG = """
     tests/test_release.py tests/test_site.py tests/test_instruments.py solutions/10_encoder.ipynb
     tests/test_second_spellings.py tests/test_long_runs.py tests/test_nbgrader.py
     solutions/03_bottleneck_and_version_0.ipynb tests/test_instructors_guide.py solutions/08_wires.ipynb
-    solutions/14_general_purpose.ipynb tests/test_seeds.py tests/test_one_click.py tests/test_flags.py
+    solutions/14b_audit.ipynb solutions/13b_where_it_looks.ipynb tests/test_seeds.py tests/test_one_click.py
+    tests/test_flags.py
     tests/test_reading.py tests/test_confine.py tests/test_grade_dask.py tests/test_bench.py tests/test_grade_cheats.py
     tests/test_blanks.py tests/test_setup.py solutions/15_real_weights.ipynb tests/test_site_of_new_lessons.py
 """.split()

@@ -40,7 +40,7 @@ def test_an_answer_that_does_nothing_is_told_so(name):
     assert verdict.seen and verdict.seen[0].startswith("It gives back `") and not (verdict.mistake or verdict.together)
 
 
-@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean"])
+@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean", "is_equivariant"])
 def test_a_test_of_code_that_only_counts_is_found_in_grading(name):
     """Everybody is asked in one order: a learner counts, and has the answers from the cards."""
     exercise = EXERCISES[name]

@@ -214,7 +214,7 @@ def test_a_none_beside_a_tensor_is_a_reply():
     assert ask(lambda: (None, None), Call(())).outputs == ()
 
 
-@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean"])
+@pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean", "is_equivariant"])
 def test_a_card_names_no_letter_that_the_learner_does_not_have(name):
     """A card that speaks of implementation I where the learner has five, A to E."""
     own = {str(suspect) for suspect in suspects(name)}

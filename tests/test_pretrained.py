@@ -9,6 +9,7 @@ import torch
 from course_lib.attention import MultiHeadAttention
 from course_lib.data import Missing, fetch
 from course_lib.pretrained import minilm, smollm2, vit
+from course_lib.shipped import photographs
 from course_lib.transformer import EncoderLayer
 from course_lib.vision import PatchEmbedding
 
@@ -96,10 +97,9 @@ def test_the_vit_gives_what_onnxruntime_gives():
     """A matrix that was not transposed, positions resized otherwise, or a scale left out."""
     import onnx
     import onnxruntime
-    from sklearn.datasets import load_sample_images
 
     path = here("vit")
-    images = vit.prepare(load_sample_images().images)
+    images = vit.prepare(photographs().values())
     with torch.no_grad():
         got = vit.load()(images)
     graph = onnx.load(path)

@@ -20,7 +20,7 @@ def test_all_of_it_is_small_and_says_where_it_comes_from():
     assert sum(int(row["bytes"]) for row in rows) < 6e6
     for row in rows:
         assert (things.FOLDER / f"{row['name']}.npz").stat().st_size == int(row["bytes"])
-        assert row["licence"] in ("MIT", "Apache-2.0") and row["source"]
+        assert row["licence"] in ("MIT", "Apache-2.0", "CC BY 4.0") and row["source"]
         assert row["made_by"] == f"python -m course_lib.shipped.make {row['name']}"
 
 

@@ -302,4 +302,58 @@ GROUPED = Exercise(
                    lambda out: out[:, :2])),
     ),
 )
-EXERCISES = (MEAN_POOL, COSINE_SEARCH, RMS_NORM, APPLY_ROPE, SWIGLU, GROUPED)
+
+# halves_to_neighbours
+
+
+def row_by_row(weight, num_heads):
+    """The old place of each new row, one after the other."""
+    d, rows = len(weight) // num_heads, []
+    for head in range(num_heads):
+        for i in range(d // 2):
+            rows += [weight[head * d + i], weight[head * d + i + d // 2]]
+    return torch.stack(rows)
+
+
+def make_projection(generator, H, half, D):
+    return torch.randn(H * 2 * half, D, generator=generator), H
+
+
+def turned_halves(x):
+    """torch's complex numbers turn the pairs (i, i + d/2) of (H, T, d)."""
+    T, d = x.shape[-2:]
+    angle = torch.arange(T)[:, None] * 10000.0 ** (-torch.arange(0, d, 2) / d)  # (T, d/2)
+    pairs = torch.complex(*x.unflatten(-1, (2, -1)).unbind(-2)) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([pairs.real, pairs.imag], -1)
+
+
+def scores_stay(output, generator):
+    """Queries and keys of two heads, 6 wide, in their own layout, and in the other after both were brought over."""
+    x = torch.randn(7, 5, generator=generator)
+    W_q, W_k = (make_projection(generator, 2, 3, 5)[0] for _ in range(2))
+
+    def scores(maps, turn):
+        q, k = ((x @ W.T).unflatten(-1, (2, -1)).transpose(0, 1) for W in maps)  # (2, 7, 6)
+        return turn(q) @ turn(k).mT
+
+    return torch.allclose(scores([output(W_q, 2), output(W_k, 2)], complex_turn),
+                          scores([W_q, W_k], turned_halves), atol=1e-3)
+
+
+HALVES = Exercise(
+    lesson="15",
+    asked="in each head of d rows, row i and row i + d/2 come to stand at 2i and 2i + 1: (out, in), the heads in their "
+    "old order.",
+    verified=llama.halves_to_neighbours,
+    oracle=row_by_row,
+    examples=((torch.arange(6.0)[:, None], 1), (torch.arange(12.0)[:, None], 2)),
+    sizes=((2, 3, 5), (3, 4, 2), (1, 5, 3), (4, 3, 7), (3, 3, 6), (2, 1, 3), (1, 1, 1)),
+    make=make_projection,
+    properties=(
+        ("Some rows are missing, occur twice or were changed.",
+         always(make_projection, (2, 3, 4), lambda out, weight, H: torch.equal(out.sort(0).values,
+                                                                              weight.sort(0).values))),
+        ("After both projections were brought over, the scores are not what they were.", scores_stay),
+    ),
+)
+EXERCISES = (MEAN_POOL, COSINE_SEARCH, RMS_NORM, APPLY_ROPE, HALVES, SWIGLU, GROUPED)

@@ -1,4 +1,4 @@
-"""Lesson 14: what layers that were trained on one task are worth to another, over the labels and the steps it gets."""
+"""Lesson 14b: what layers that were trained on one task are worth to another, over the labels and the steps it gets."""
 
 from functools import cache
 
@@ -20,28 +20,42 @@ AS_IT_IS = {"the largest answer": lambda answers: answers.amax(1),
 
 
 class Reader(nn.Module):
-    """The lesson's: tokens in, one answer per token out; `into` turns tokens into vectors (B, T, 32)."""
+    """Tokens of any kind in, one answer per token out; `into` turns tokens into vectors (B, T, 32)."""
 
-    def __init__(self, into):
+    Layer = EncoderLayer  # a learner's own may stand here
+
+    def __init__(self, into, answers=1):
         super().__init__()
         self.into = into
-        self.layers = nn.ModuleList(EncoderLayer(32, 4, 64) for _ in range(2))
-        self.out = nn.Linear(32, 1)
+        self.layers = nn.ModuleList(self.Layer(32, 4, 64) for _ in range(2))
+        self.out = nn.Linear(32, answers)
 
-    def forward(self, tokens):
+    def forward(self, tokens, mask=None):
         x = self.into(tokens)  # (B, T, 32)
         for layer in self.layers:
-            x = layer(x)
-        return self.out(x)  # (B, T, 1)
+            x = layer(x, mask)
+        return self.out(x)  # (B, T, answers)
 
 
-def new_reader(into, seed, *sizes):
+def new_reader(into, seed, *sizes, kind=Reader):
+    """A new Reader, the course's or a learner's, whose `into` has these sizes and is 32 wide."""
     torch.manual_seed(seed)
-    return Reader(into(*sizes, 32))
+    return kind(into(*sizes, 32))
+
+
+def beside(kind):
+    """How far the answers of a learner's Reader are from the course's with the same weights; `...` without any."""
+    torch.manual_seed(0)
+    own = kind(nn.Linear(3, 32), 5)
+    known = Reader(nn.Linear(3, 32), 5)
+    known.load_state_dict(own.state_dict())
+    tokens, mask = torch.randn(2, 6, 3), torch.ones(6, 6).tril().bool()
+    pairs = [(own(*given), known(*given)) for given in ((tokens,), (tokens, mask))]
+    return ... if pairs[0][0] is ... else max((one - other).abs().max().item() for one, other in pairs)
 
 
 def train(model, loss, data, steps, rate, seed):
-    """The lesson's: Adam, a rate that falls to nearly nothing, batches of 32."""
+    """Adam, a rate that falls to nearly nothing, batches of 32; the model in eval mode."""
     batches = shuffled(*data, batch_size=32, epochs=-(-steps // (len(data[0]) // 32)), seed=seed)
     optimizer = torch.optim.Adam(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
@@ -75,10 +89,10 @@ def of_sentence(model, x, y):
 
 @cache
 def trained(task, seed):
-    """A model that can do the task with plenty of labels: "median" or "words"."""
+    """A model that can do the task with plenty of labels, "median" or "words", trained until it gets no better."""
     if task == "median":
-        return train(new_reader(nn.Linear, seed, 1), of_sets, sets(4800, seed), 150, 3e-3, seed)
-    return train(new_reader(nn.Embedding, seed, 16), of_words, words(9600, seed), 300, 3e-3, seed)
+        return train(new_reader(nn.Linear, seed, 1), of_sets, sets(4800, seed), 1000, 3e-3, seed)
+    return train(new_reader(nn.Embedding, seed, 16), of_words, words(9600, seed), 1000, 3e-3, seed)
 
 
 def of_renamed(generator):
@@ -114,11 +128,11 @@ def transferred(start, labels, steps, seed):
 
 
 THREE, SEEDS = list(PARTS)[:3], range(3)
-PLANS = {"14-transfer": Plan(
+PLANS = {"14b-transfer": Plan(
     about="right on new sentences, by the start, the number of labelled sentences, the steps, and the seed",
-    minutes=5,
+    minutes=12,
     points=grid(start=THREE, labels=[64, 256, 1024, 4096], steps=[100, 300, 1000], seed=SEEDS)
-    + grid(start=THREE, labels=[64, 256, 1024], steps=[2000], seed=SEEDS)
+    + grid(start=THREE, labels=[64, 256, 1024], steps=[2000, 5000], seed=SEEDS)
     + grid(start=list(PARTS)[3:5], labels=[256, 1024], steps=[100, 1000], seed=SEEDS)
     + grid(start=list(PARTS)[5:6], labels=[256], steps=[1000], seed=SEEDS)
     + grid(start=list(PARTS)[6:], labels=[32, 64], steps=[1000], seed=SEEDS)

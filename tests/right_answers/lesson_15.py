@@ -163,7 +163,52 @@ def q_k(query, key):
     return torch.matmul(query * query.shape[-1] ** -0.5, key.mT)
 
 
+def rows_by_loop(weight, num_heads):
+    new = torch.empty_like(weight)
+    d = weight.size(0) // num_heads
+    for h in range(num_heads):
+        for i in range(d // 2):
+            new[h * d + 2 * i] = weight[h * d + i]
+            new[h * d + 2 * i + 1] = weight[h * d + d // 2 + i]
+    return new
+
+
+def rows_by_index(weight, num_heads):
+    d = len(weight) // num_heads
+    order = torch.stack([torch.arange(d // 2), torch.arange(d // 2) + d // 2], 1).flatten()
+    return weight[(torch.arange(num_heads)[:, None] * d + order).flatten()]
+
+
+def rows_by_stack(weight, num_heads):
+    """As in the scripts that convert such files."""
+    d = weight.shape[0] // num_heads
+    first, second = weight.view(num_heads, 2, d // 2, -1).unbind(1)
+    return torch.stack((first, second), dim=2).flatten(0, 2)
+
+
+def rows_by_matrix(weight, num_heads):
+    """A permutation matrix, head by head."""
+    d = weight.shape[0] // num_heads
+    P = torch.zeros(d, d).to(weight)
+    for i in range(d // 2):
+        P[2 * i, i] = P[2 * i + 1, i + d // 2] = 1
+    return torch.cat([P @ head for head in weight.chunk(num_heads)])
+
+
+def rows_by_swapping_axes(weight, num_heads):
+    """Reshape, swap, reshape: the line of Hugging Face's script, the other way round."""
+    out, dim = weight.shape
+    return weight.reshape(num_heads, 2, out // num_heads // 2, dim).swapaxes(1, 2).reshape(out, dim)
+
+
 RIGHT_ANSWERS = {
+    "halves_to_neighbours": {
+        "loop": rows_by_loop,
+        "index": rows_by_index,
+        "stack": rows_by_stack,
+        "matrix": rows_by_matrix,
+        "swapped axes": rows_by_swapping_axes,
+    },
     "mean_pool": {
         "loop": pool_by_loop,
         "zeros for padding": pool_with_zeros,

@@ -37,6 +37,7 @@ class Exercise:
     build: Callable | None = None  # build(*size) -> constructor arguments
     calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
     grows: tuple = ()  # the places in a size that may grow to seventy in grading, where not all of them
+    gradients: bool = True  # False where right answers may differ in their gradients
     any_layout: bool = False  # four square matrices, which an answer may call and pack as it likes
 
     @property
@@ -73,8 +74,9 @@ def questions(exercise, seed=0):
         calls = [calls[i] for i in torch.randperm(len(calls), generator=generator)]
     calls += [Call(args, "large values") for args in exercise.extremes]
     tensors = [a for a in first.args if isinstance(a, torch.Tensor)]
-    if has_gradients := bool(exercise.build) or any(t.is_floating_point() for t in tensors):
-        calls += [made(size, special="gradients", gradients=True), made(square, special="float64").in_float64()]
+    if numbers := bool(exercise.build) or any(t.is_floating_point() for t in tensors):
+        calls += [made(size, special="gradients", gradients=True)] * exercise.gradients
+        calls += [made(square, special="float64").in_float64()]
     if tensors:
         calls += [made(size, special="arguments not contiguous in memory", strided=True)]
         calls += [made(s, special="arguments as if on a GPU", on_gpu=True) for s in ways]
@@ -89,7 +91,7 @@ def questions(exercise, seed=0):
         large = (_of_usual_lengths(made(size, special="sizes up to seventy"), factor)
                  for size, factor in _large_sizes(exercise, generator))
         calls += islice((call for call in large if truth(exercise, call).error is None), 1)
-    calls += _after_earlier_ones(exercise, of_sizes, ways, generator, has_gradients)
+    calls += _after_earlier_ones(exercise, of_sizes, ways, generator, numbers and exercise.gradients)
     return (*calls, Call(**{**vars(first), "special": "the first call once more"}))
 
 

@@ -43,7 +43,7 @@ THEIR_OWN = {"softmax": re.compile(r"softm(ax|in)|cross_?entropy", re.IGNORECASE
 ABOVE_ATTENTION = {"MultiHeadAttention", "SublayerConnection", "EncoderLayer", "DecoderLayer", "Transformer",
                    "EncoderClassifier", "Block", "LanguageModel", "ViT"}
 # They tell right code from wrong, and may compare with anything.
-TESTS_OF_CODE = {"is_version_2", "hides_the_future", "is_token_mean"}
+TESTS_OF_CODE = {"is_version_2", "hides_the_future", "is_token_mean", "is_equivariant"}
 
 LIBRARIES = {"transformers", "timm", "flash_attn", "xformers", "x_transformers", "keras", "tensorflow", "jax", "flax",
              "torchtext", "fairseq", "onnx", "onnxruntime", "mlx", "paddle", "torchtune", "lightning", "fairscale"}

@@ -8,8 +8,9 @@ from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import REFERENCE, Page
 
 MODULES = ("checks", "attention", "fused", "masks", "layers", "positions", "transformer", "targets", "decoding",
-           "language_model", "cache", "online_softmax", "vision", "message_passing", "llama", "black_box_tests",
-           "training", "runs", "data", "pretrained", "shipped", "display", "classifier", "experiments")
+           "language_model", "cache", "online_softmax", "vision", "rollout", "message_passing", "llama",
+           "black_box_tests", "training", "runs", "data", "pretrained", "shipped", "display", "classifier",
+           "experiments")
 PACKAGES = {"runs": ("checkpoints", "long_runs"), "experiments": ("stored", "scaling", "twins", "recipe"),
             "display": ("plots", "drawings", "drawings.one_query", "drawings.encoder", "drawings.clock_hands",
                         "drawings.transformer", "diagrams", "style"),

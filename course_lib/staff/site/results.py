@@ -18,7 +18,7 @@ def results():
     french, english = _found(SENTENCE, outputs(TRANSLATOR), TRANSLATOR, "what “Jane visite …” becomes")
     share, = _found(PROVED, (ROOT / ITS_TEXT).read_text(encoding="utf-8"), ITS_TEXT,
                     "how many fresh sentences are right")
-    digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT"]
+    digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT, moved"]
     return (
         '<div class="results">'
         f'<div><p class="said">{escape(french)}<br>→ <b>{escape(english)}</b></p>'
