@@ -1,7 +1,5 @@
 """Tests of other people's code: each tells right from wrong, by calling it."""
 
-from itertools import permutations
-
 import torch
 import torch.nn.functional as F
 
@@ -73,9 +71,11 @@ def is_equivariant(layer):
              of the rows: layer(P x) = P layer(x) for every permutation P; rounding does
              not matter
     """
-    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(5, 3, generator=generator)
     whole = layer(x)  # (T, D)
-    return all(
-        torch.allclose(layer(x[list(order)]), whole[list(order)], atol=1e-5)
-        for order in permutations(range(5))
-    )
+    for _ in range(50):
+        order = torch.randperm(5, generator=generator)
+        if not torch.allclose(layer(x[order]), whole[order], atol=1e-5):
+            return False
+    return True

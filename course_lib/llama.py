@@ -57,7 +57,7 @@ def halves_to_neighbours(weight, num_heads):
     scores stay what they were.
 
     weight:    (out, in)   rows head after head; d = out / num_heads is even
-    num_heads: int         of this projection: of keys there may be fewer than of queries
+    num_heads: int         of this projection; keys may have fewer than queries
     returns:   (out, in)   the same rows in another order
 
     Su et al. 2021, arXiv:2104.09864, equation 34, and Black et al. 2022,

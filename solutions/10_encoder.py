@@ -714,7 +714,7 @@ predict(
     concept="C103",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("                six-grams   your encoder")
 for name, reviews in {f"{gap} words": longer[gap] for gap in longer}.items():
     yours = accuracy(model, as_tensors(reviews))
@@ -932,7 +932,7 @@ predict(
     concept="C103",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments.asked import probed
 
 some = [part[:1000] for part in training]

@@ -999,7 +999,7 @@ print(f"they differ in {(one != other).sum().item()} of 60 tokens,",
 # Change *one* token of the 60. Which is the last place (counted from 0) where it makes no
 # difference to the next token?
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 place = 27  # yours: a place, 0 to 59
 
 

@@ -178,7 +178,7 @@ predict(
     concept="C125",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 torch.manual_seed(0)
 linear = nn.Linear(3 * 4 * 4, 10)
 convolution = nn.Conv2d(3, 10, kernel_size=4, stride=4)
@@ -481,7 +481,7 @@ def after_five_epochs(read):
     return digits.accuracy(reader, *test)
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 read = lambda x: x[:, 7]  # yours: a function from x (B, 17, 96) to (B, 96)
 
 intervene(
@@ -620,7 +620,7 @@ def after_100_pictures(size):
     return digits.accuracy(digits.trained(net, hundred, 80, augment=False), *test)
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 size = 5  # yours: what the positions are multiplied by at the start
 
 intervene(
@@ -744,7 +744,7 @@ def apart(dealt):
         return (plain(whole) - other(scrambled(whole))).abs().max().item()
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 def dealt(pos, plan):
     """The table of a model on scrambled pictures, from that of one on whole ones."""
     new = torch.cat([pos[:, :1], pos[:, 1:][:, plan]], dim=1)  # yours: (1, 17, 96)

@@ -26,7 +26,7 @@ torch.set_num_threads(1)
 # Lesson 13 trained it on 1,347 digits for 45 epochs. The course ships the weights of such a
 # training. They go into *your* class.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments import digits
 
 Model, cut = mine("ViT"), mine("patchify")
@@ -168,7 +168,7 @@ from course_lib.experiments import gaze
 patterns = gaze.maps(model, test[0])  # (L, B, H, N + 1, N + 1) = (2, 450, 4, 17, 17)
 tuple(patterns.shape)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 blank = (cut(test[0], 2) == test[0].min()).all(-1)  # (B, N)
 shares = patterns[:, :, :, 0, 1:]  # (L, B, H, N), the class token asks
 on_paper = (shares * blank[:, None]).sum(-1).mean(1) / shares.sum(-1).mean(1)  # (L, H)
@@ -194,7 +194,7 @@ def seen(i, rollouts=()):
     return 1 - ink, layers
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 labels = test[1].tolist()
 four = {f"a {digit}": labels.index(digit) for digit in (7, 3, 8, 4)}
 pictures = {name: seen(i) for name, i in four.items()}
@@ -262,13 +262,13 @@ from course_lib.rollout import rollout
 # %%
 follow = check(rollout).verified
 
-# %%
+# %% tags=["nbval-ignore-output"]
 layer_1 = torch.tensor([[1.0, 0, 0], [0, 0.8, 0.2], [0, 0, 1]])  # class token, A, P
 layer_2 = torch.tensor([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]])
 by_hand = follow(torch.stack([layer_1, layer_2])[:, None, None])[0]  # (3, 3)
 print("of class token, A and P in the class token:", by_hand[0].tolist())
 
-# %%
+# %% tags=["nbval-ignore-output"]
 through = follow(patterns)  # (B, N + 1, N + 1)
 so_far = [follow(patterns[:1])[:, 0], through[:, 0]]
 pictures = {name: seen(i, so_far) for name, i in four.items()}
@@ -307,7 +307,7 @@ def under(mask):
     return (model.head(x[:, 0]).argmax(-1) == test[1]).float().mean().item()
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 mask_of = lambda gone: F.pad(~gone, (1, 0), value=True)[:, None]  # yours: (B, 1, 17)
 
 intervene(
@@ -367,7 +367,7 @@ def still_right(gone):
     return gaze.accuracy_without(model, left_out.expand(len(test[0]), -1), *test)
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 gone = {1, 5, 9, 13, 4, 8, 12, 16}  # yours: eight different numbers from 1 to 16
 
 intervene(
@@ -451,7 +451,7 @@ def photo(image, heads, rollouts=None):
     return image, layers
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 pictures = {name: photo(looks.images[name], looks.heads[name], looks.rollouts[name])
             for name in looks.images}
 instruments.show("picture", "instrument-picture", start=(3, 0), pictures=pictures)
@@ -581,7 +581,7 @@ plots.show(draw.requests(canvas[:5, 0], asks), "requests")
 # `self.look(query, key, value)` is your attention with one head, `self.out` makes 64 numbers of
 # what it gives.
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 class ShowMe(canvases.Asked):
     """A word and a canvas in, the digit that the word asks for out, as 64 numbers."""
 

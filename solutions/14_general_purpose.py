@@ -137,7 +137,7 @@ predict(
     concept="C132",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 torch.manual_seed(0)
 full = nn.Linear(T, T, bias=False, dtype=torch.float64)
 as_it_comes = full.weight.detach().clone()
@@ -310,7 +310,7 @@ def changes(gates_of):
     return (one - other).abs().max().item()
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 def gates_of(x):
     """The gates of an evening, (T, D) -> (T,)."""
     gates = torch.sigmoid(x[:, 0] - x[:, 1] + 2 * x[:, 2])  # yours: (T,)
@@ -383,7 +383,7 @@ MultiHeadAttention = mine("MultiHeadAttention")
 torch.manual_seed(0)
 conv = nn.Conv1d(4, 6, 3, padding=1, dtype=torch.float64).requires_grad_(False)
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 def turned(step, angle):
     """The rotation of a place (cos, sin) by so many steps: (2, 2)."""
     c, s = torch.tensor(step * angle).cos(), torch.tensor(step * angle).sin()
@@ -544,7 +544,7 @@ def divide(node, gathered):
     return gathered[..., 1:] / gathered[..., :1]
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 def message(receiver, sender):
     """From the sender to the receiver: (..., 4) each -> (..., 1 + 4)."""
     score = ((receiver @ W_q) * (sender @ W_k)).sum(-1, keepdim=True) / 4**0.5

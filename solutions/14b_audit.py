@@ -57,7 +57,7 @@ from course_lib.experiments import transfer
 EncoderLayer = mine("EncoderLayer")
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 class Reader(transfer.Reader):
     """Tokens of any kind in, one answer per token out."""
 
@@ -212,7 +212,7 @@ def taught(deal):
     return set_up.learned_from("encoder with seats", 32, 1, 0, tokens=tokens)["right"]
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 def deal():
     """The seats of a batch: (7, 7), a row per number."""
     seats = torch.eye(7)[torch.randperm(7)]  # yours: (7, 7)
@@ -265,7 +265,7 @@ def of_words(model, x, y):
     return F.binary_cross_entropy_with_logits(model(x)[..., 0], y)
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 train = transfer.train
 giver = transfer.new_reader(nn.Embedding, 0, 16, kind=One)
 giver = train(giver, of_words, transfer.words(9600, 0), 1000, 3e-3, 0)
@@ -291,7 +291,7 @@ def after_256_labels(parts):
     return transfer.share_right(model(asked)[..., 0].sum(1))
 
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 parts = ["into", "layers"]  # yours: a list of names; [] hands over nothing
 
 intervene(
@@ -520,7 +520,7 @@ predict(
     concept="C036",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 logits = torch.tensor([100.0] + [0.0] * 9, requires_grad=True)
 F.cross_entropy(logits, torch.tensor(3)).backward()
 logits.grad.tolist()
@@ -537,7 +537,7 @@ predict(
     concept="C037",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 scores = torch.tensor([2000.0, 1999.0])
 divided = (scores / 16**0.5).exp()
 shifted = (scores - scores.max()).exp()
@@ -556,7 +556,7 @@ predict(
     concept="C069",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 three = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 kept = torch.tensor([True, True, False])
 masked = three.masked_fill(~kept, float("-inf")).softmax(0)
@@ -652,7 +652,7 @@ torch.manual_seed(0)
 layer = nn.MultiheadAttention(512, 8, batch_first=True, bias=False)
 tokens = torch.randn(1, 5, 512)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 q, k, v = (tokens @ W.T for W in layer.in_proj_weight.split(512))  # (1, 5, 512) each
 split = [x.unflatten(-1, (8, 64)).transpose(1, 2) for x in (q, k, v)]  # (1, 8, 5, 64)
 side_by_side = F.scaled_dot_product_attention(*split).transpose(1, 2).flatten(2)
@@ -792,7 +792,7 @@ predict(
     concept="C097",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 pairs = torch.complex(table[:, 1::2].double(), table[:, 0::2].double())  # cos + i sin
 turn = pairs[7] / pairs[0]  # (8,), the same for all positions
 off = (pairs[7:] - pairs[:-7] * turn).abs().max().item()
@@ -814,7 +814,7 @@ predict(
     concept="C076",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments.told import places_told
 
 told = {name: [places_told(*how, seed) for seed in range(3)]
@@ -887,8 +887,8 @@ predict(
 # <details><summary>Hint 2: the steps</summary>
 #
 # 1. a few rows that differ, and what the layer makes of them
-# 2. for many orders of the rows (`itertools.permutations`, or `torch.randperm`): the layer of the
-#    rows in that order, and its old result in that order
+# 2. for many orders of the rows (`torch.randperm`): the layer of the rows in that order, and its old
+#    result in that order
 # 3. True if they are close for all of them
 #
 # </details>

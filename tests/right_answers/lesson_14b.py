@@ -1,6 +1,6 @@
 """Right tests of a layer, in other people's styles."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import torch
 
@@ -49,5 +49,12 @@ def by_neighbours(layer):
     return bool(all(torch.allclose(layer(x[o])[o.argsort()], layer(x), atol=1e-4, rtol=1e-4) for o in orders))
 
 
+def by_every_order(layer):
+    """All 120 orders of five rows."""
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    return all(torch.allclose(layer(x[list(order)]), layer(x)[list(order)], atol=1e-5)
+               for order in permutations(range(5)))
+
+
 RIGHT_ANSWERS = {"is_equivariant": {f.__name__: f for f in (by_all_swaps, by_random_orders, by_matrices,
-                                                           by_neighbours)}}
+                                                           by_neighbours, by_every_order)}}
