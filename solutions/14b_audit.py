@@ -579,7 +579,7 @@ predict(
 
 # %%
 two = torch.eye(2)  # the inputs (1, 0) and (0, 1)
-generator = torch.Generator().manual_seed(0)
+generator = torch.Generator().manual_seed(1)
 mixtures = (50 * torch.randn(1000, 2, generator=generator)).softmax(1) @ two
 print("largest sum of a mixture:", round(mixtures.sum(1).max().item(), 3),
       " of max-pooling:", two.amax(0).sum().item())
@@ -848,7 +848,7 @@ predict(
 )
 
 # %%
-batch = torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(0))  # (B, D, T)
+batch = torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(1))  # (B, D, T)
 louder = batch * torch.tensor([1.0, 10.0])[:, None, None]  # the second sentence only
 norms = {"batch norm": nn.BatchNorm1d(4),
          "layer norm": lambda x: F.layer_norm(x.mT, (4,))}
