@@ -94,6 +94,28 @@ def test_the_photographs_are_colours_from_0_to_1():
         assert picture.shape == (3, 427, 640) and 0 <= picture.min() < 0.1 and 0.9 < picture.max() <= 1
 
 
+def test_the_looks_at_the_photographs_are_shares_of_whole_pictures():
+    """A row of another token, a rollout of other layers, or a photo that is not the one it was computed of."""
+    looks = shipped.photo_looks()
+    for name, photo in shipped.photographs().items():
+        assert torch.equal(looks.images[name], shipped.squared([photo])[0]) and photo.shape[1:] == (427, 640)
+        heads, rollouts = looks.heads[name], looks.rollouts[name]
+        assert heads.shape == (12, 6, 257) and rollouts.shape == (12, 257)
+        for rows in (heads, rollouts, looks.above[name]):
+            assert torch.allclose(rows.sum(-1), torch.ones(()), atol=5e-3) and rows.min() >= 0
+        mean = heads[0].mean(0)  # after one layer the rollout is half of it, and half of the class token itself
+        assert torch.allclose(rollouts[0, 1:], mean[1:] / 2, atol=1e-3)
+        assert torch.allclose(rollouts[0, 0], mean[0] / 2 + 0.5, atol=1e-3)
+
+
+def test_every_question_of_the_search_belongs_to_a_lesson_that_has_paragraphs():
+    """Questions that no paragraph could answer, or a copy of which half was lost."""
+    found, asked = shipped.paragraphs()
+    lessons = {f"{n:02}" for n in range(1, 11)}
+    assert {number for number, _ in found} == lessons == {number for _, number in asked}
+    assert len(found) > 400 and len(asked) > 150 and min(len(text) for _, text in found) >= 120
+
+
 def test_what_is_not_as_it_was_written_is_never_used(tmp_path, monkeypatch):
     """Half a file, or no file, as numbers of a model."""
     monkeypatch.setattr(things, "FOLDER", tmp_path)

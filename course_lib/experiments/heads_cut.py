@@ -55,10 +55,15 @@ def _looked():
     return torch.tensor(losses), after, before
 
 
+@cache
+def _prose():
+    """The tokens of PROSE, (1, T)."""
+    return torch.tensor([smollm2.load_tokenizer().encode(PROSE).ids])
+
+
 def _on_prose(model):
     """The loss on a text in which hardly anything is said twice."""
-    ids = torch.tensor([smollm2.load_tokenizer().encode(PROSE).ids])
-    return F.cross_entropy(model(ids)[0, :-1], ids[0, 1:]).item()
+    return F.cross_entropy(model(_prose())[0, :-1], _prose()[0, 1:]).item()
 
 
 @cache
