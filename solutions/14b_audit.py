@@ -260,15 +260,10 @@ claim("comparisons do without shared weights",
 # - The task with few: one label per sentence: *does any word stand here twice?* The answer is the sum
 #   of the five outputs.
 
-# %%
-def of_words(model, x, y):
-    return F.binary_cross_entropy_with_logits(model(x)[..., 0], y)
-
-
 # %% tags=["nbval-ignore-output"]
 train = transfer.train
 giver = transfer.new_reader(nn.Embedding, 0, 16, kind=One)
-giver = train(giver, of_words, transfer.words(9600, 0), 1000, 3e-3, 0)
+giver = train(giver, transfer.of_words, transfer.words(9600, 0), 1000, 3e-3, 0)
 asked, twice = transfer.words(1000, 99)
 known = ((giver(asked)[..., 0] > 0) == (twice > 0)).float().mean().item()
 print(f"right for {known:.1%} of new words")
