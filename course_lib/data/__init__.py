@@ -2,5 +2,6 @@
 
 from course_lib.data.assets import Missing, fetch
 from course_lib.data.film_reviews import imdb, reviews
+from course_lib.data.offered import offer
 
-__all__ = ["Missing", "fetch", "imdb", "reviews"]
+__all__ = ["Missing", "fetch", "imdb", "offer", "reviews"]

