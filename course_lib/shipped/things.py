@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import safetensors.numpy
 
 FOLDER = Path(__file__).parent / "files"
 LIST = Path(__file__).parent / "things.tsv"
@@ -23,15 +24,20 @@ def rows():
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def read(name):
-    """(arrays, texts) of a thing: numbers in float32 by name, and plain data.
+def path_of(name):
+    """Where the file of a thing is: an archive of arrays, or a file of the name itself where it has an ending."""
+    return FOLDER / (name if "." in name else f"{name}.npz")
+
+
+def whole(name):
+    """The bytes of a thing.
 
     raises: ShippedError where there is no such thing, or its file is not as it was written
     """
     known = {row["name"]: row for row in rows()}
     if name not in known:
         raise ShippedError(f"nothing named {name!r} ships with the course; there is {', '.join(known)}")
-    path = FOLDER / f"{name}.npz"
+    path = path_of(name)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -40,7 +46,12 @@ def read(name):
     if hashlib.sha256(data).hexdigest() != known[name]["sha256"]:
         raise ShippedError(f"{path.name}, which ships with the course, is not as it was written: "
                            "get a fresh copy of the course")
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+    return data
+
+
+def read(name):
+    """(arrays, texts) of a thing: numbers in float32 by name, and plain data; raises ShippedError as `whole` does."""
+    with np.load(io.BytesIO(whole(name)), allow_pickle=False) as file:
         arrays = {key: file[key].astype(np.float32) for key in file.files if key != "texts"}
         return arrays, json.loads(str(file["texts"]))
 
@@ -51,13 +62,16 @@ def write(name, arrays, texts, **said):
     said: licence, source, made_by
     """
     FOLDER.mkdir(exist_ok=True)
-    data = io.BytesIO()
-    np.savez_compressed(data, texts=np.array(json.dumps(texts, ensure_ascii=False)),
-                        **{key: np.asarray(array, dtype=np.float16) for key, array in arrays.items()})
-    (FOLDER / f"{name}.npz").write_bytes(data.getvalue())
+    arrays = {key: np.asarray(array, dtype=np.float16) for key, array in arrays.items()}
+    if name.endswith(".safetensors"):
+        data = safetensors.numpy.save(arrays, metadata=texts)
+    else:
+        file = io.BytesIO()
+        np.savez_compressed(file, texts=np.array(json.dumps(texts, ensure_ascii=False)), **arrays)
+        data = file.getvalue()
+    path_of(name).write_bytes(data)
     kept = {row["name"]: row for row in rows()} if LIST.exists() else {}
-    kept[name] = {"name": name, "bytes": len(data.getvalue()),
-                  "sha256": hashlib.sha256(data.getvalue()).hexdigest(), **said}
+    kept[name] = {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), **said}
     with LIST.open("w", encoding="utf-8", newline="") as file:
         lines = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE)
         lines.writeheader()
