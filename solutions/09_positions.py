@@ -1177,7 +1177,7 @@ claim("at places 48 to 95 turned is better with every seed, and falls",
 # Turned positions are right up to twice the trained length. Further out they are much
 # better than added ones, and yet they fall: the score depends on the distance alone,
 # but which score a distance of 60 gets was never trained. Nothing forces it to be low.
-# You build RoPE in lesson 15.
+# You build RoPE in lesson 15b.
 
 # %% [markdown] name="further-add"
 # ## Further: add or append, and which one is larger

@@ -151,7 +151,7 @@ print(f"192 tokens: reading anew takes {took['anew'] / took['kept']:.1f} times a
 # ### What it costs
 #
 # The price is memory: two vectors for each token, in each block. In large models the cache is
-# what limits how many texts can be written at once. **Grouped-query attention** (lesson 15) lets
+# what limits how many texts can be written at once. **Grouped-query attention** (lesson 15b) lets
 # several query heads share one head of keys and values. SmolLM2 has 9 query heads in 3 groups.
 
 # %% tags=["predict"]

@@ -58,7 +58,7 @@ def test_an_answer_is_kept_when_its_lesson_is_over_and_held_back_when_it_is_not(
 
 
 def test_what_a_handed_out_lesson_runs_on_comes_along_as_a_stand_in():
-    """Lesson 06 calls an attention that lesson 07 asks for; 12b a model whose parts lesson 15 asks for."""
+    """Lesson 06 calls an attention that lesson 07 asks for; 12b a model whose parts lesson 15b asks for."""
     assert [name for name, fate in decided("06").items() if fate.what == STAND_IN] == ["scaled_dot_product_attention"]
     assert decided("06")["scaled_dot_product_attention"].why == "lesson 06 names it"
     assert decided("12b")["SwiGLU"].why == "lesson 12b runs LlamaBlock, which needs it"

@@ -1,4 +1,4 @@
-"""Lesson 15: symbols said twice, learned by a small model of today's parts and by its rivals."""
+"""Lesson 15b: symbols said twice, learned by a small model of today's parts and by its rivals."""
 
 import torch
 import torch.nn.functional as F
@@ -64,11 +64,11 @@ def train(model, seed, steps, lengths=TEN, rate=3e-3):
 
 
 def race(model, seed):
-    """The mean loss of the last ten steps, after every 20 of 200 steps."""
+    """The mean loss of the last ten steps, after every 20 of 200 steps and after 1,000."""
     torch.manual_seed(seed)
     make, rate = MAKERS[model]
-    losses = train(make(), seed, 200, rate=rate)
-    return {f"loss at {step}": losses[step - 10 : step].mean().item() for step in range(20, 201, 20)}
+    losses = train(make(), seed, 1000, rate=rate)
+    return {f"loss at {step}": losses[step - 10 : step].mean().item() for step in (*range(20, 201, 20), 1000)}
 
 
 def lengths(trained, seed):
@@ -81,11 +81,11 @@ def lengths(trained, seed):
 
 
 PLANS = {
-    "15-copies": Plan(
-        about="ten symbols said twice: the loss of five small models over 200 steps", minutes=1,
+    "15b-copies": Plan(
+        about="ten symbols said twice: the loss of five small models over 200 steps, and after 1,000", minutes=8,
         points=grid(model=list(MAKERS), seed=range(5)), measure=race, near={"loss at 100": 0.02, "loss at 200": 0.02},
         sides=tuple(grid(model=["your four parts", "without RoPE"], seed=[0]))),
-    "15-lengths": Plan(
+    "15b-lengths": Plan(
         about="symbols said twice, trained on ten or on five to eleven, asked for 10, 12, 16 and 3", minutes=2.5,
         points=grid(trained=[TEN, MIXED, UNTURNED], seed=range(3)), measure=lengths,
         near={"of 10": 0.02, "of 12": 0.02}, sides=tuple(grid(trained=[TEN, MIXED], seed=[0])))}

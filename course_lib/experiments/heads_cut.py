@@ -1,4 +1,4 @@
-"""Lesson 15: fifty random tokens, said twice, read by SmolLM2 with each of its 270 heads cut, or replaced by noise."""
+"""Lesson 15b: fifty random tokens, said twice, read by SmolLM2 with each of its 270 heads cut, or replaced."""
 
 from functools import cache
 
@@ -71,21 +71,36 @@ def _prose_uncut():
     return _on_prose(_model()[0])
 
 
-def cost(block, head, noise=False, prose=False):
-    """By how much the loss on the second half, or on prose, rises without a head, or with noise of equal length in its
-    place.
+def _zeros(said, _):
+    return torch.zeros_like(said)
+
+
+def _noise(said, generator):
+    """Random numbers, as long as what was said of each token."""
+    random = F.normalize(torch.randn(said.shape, generator=generator), dim=-1)
+    return random * said.norm(dim=-1, keepdim=True)
+
+
+def _mean(said, _):
+    """What the head says on average, at every token."""
+    return said.mean(1, keepdim=True).expand_as(said)
+
+
+def cost(block, head, instead, prose=False, seed=0):
+    """By how much the loss on the second half, or on prose, rises with something else in the place of a head.
+
+    instead: (what the head says (1, T, 64), generator) -> the same shape
     """
     model, kept = _model()
-    generator, part = torch.Generator().manual_seed(0), slice(WIDE * head, WIDE * head + WIDE)
+    generator, part = torch.Generator().manual_seed(seed), slice(WIDE * head, WIDE * head + WIDE)
 
-    def instead(module, given):
+    def replaced(module, given):
         x = given[0].clone()  # (1, T, H * 64)
-        random = F.normalize(torch.randn(x[..., part].shape, generator=generator), dim=-1)
-        x[..., part] = noise * random * x[..., part].norm(dim=-1, keepdim=True)
+        x[..., part] = instead(x[..., part], generator)
         return (x,)
 
     uncut = _prose_uncut() if prose else _looked()[0].mean().item()
-    hook = model.blocks[block].W_o.register_forward_pre_hook(instead)
+    hook = model.blocks[block].W_o.register_forward_pre_hook(replaced)
     loss = _on_prose(model) if prose else sum(second_half(model, row).item() for row in rows()) / 3
     hook.remove()
     kept.clear()
@@ -97,12 +112,14 @@ def measured(block, head):
     _, after, before = _looked()
     at = block - 1, head - 1
     return {"after the copy": after[at].item(), "on the token before": before[at].item(),
-            "loss without": cost(*at), "loss with noise": cost(*at, noise=True),
-            "loss on prose without": cost(*at, prose=True)}
+            "loss without": cost(*at, _zeros),
+            "loss with noise": sum(cost(*at, _noise, seed=seed) for seed in range(3)) / 3,
+            "loss with its mean": cost(*at, _mean), "loss on prose without": cost(*at, _zeros, prose=True)}
 
 
-PLANS = {"15-heads": Plan(
+PLANS = {"15b-heads": Plan(
     about="SmolLM2 reads fifty random tokens twice: where each head looks in the second half, and by how much the loss "
-          "there rises without the head, and with noise of equal length in its place; and on prose (needs the weights)",
-    minutes=20, measure=measured, near={"loss without": 0.1}, points=grid(block=range(1, 31), head=range(1, 10)),
+          "there rises without the head, with noise of equal length in its place, and with what it says on average; "
+          "and on prose without it (needs the weights)",
+    minutes=35, measure=measured, near={"loss without": 0.1}, points=grid(block=range(1, 31), head=range(1, 10)),
     sides=tuple(grid(block=[17, 19], head=[1])))}

@@ -61,7 +61,7 @@ class WithoutPositions(LanguageModel):
 
 
 def beside_llama(Model):
-    """How far a model with new parts is from lesson 15's Llama with the same weights; ... where it is not written."""
+    """How far a model with new parts is from lesson 15b's Llama with the same weights; ... where it is not written."""
     llama = small_llama()
     ids = torch.randint(50, (2, 9), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():

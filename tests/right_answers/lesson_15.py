@@ -1,4 +1,4 @@
-"""Right answers of lesson 15 in other people's styles."""
+"""Right answers of lessons 15 and 15b in other people's styles."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Mistakes of lesson 15, each as somebody else would make it who never saw the course's own spelling."""
+"""Mistakes of lessons 15 and 15b, each as somebody else would make it who never saw the course's own spelling."""
 
 import math
 
