@@ -709,6 +709,62 @@ def groups_compete(query, key, value):
     return F.softmax(scores.masked_fill(future, float("-inf")), dim=1) @ blocks(value, query.shape[1])
 
 
+# halves_to_neighbours
+
+
+def _rows(weight, order):
+    """The rows in another order: the old number of each."""
+    return weight[torch.tensor(order, dtype=torch.long)]
+
+
+def halves_brought_back(weight, num_heads):
+    d = len(weight) // num_heads
+    return _rows(weight, [h * d + i for h in range(num_heads) for i in (*range(0, d, 2), *range(1, d, 2))])
+
+
+def halves_of_the_whole_matrix(weight, num_heads):
+    half = len(weight) // 2
+    return torch.stack([weight[:half], weight[half:]], 1).reshape(weight.shape)
+
+
+def halves_left_alone(weight, num_heads):
+    return weight.clone()
+
+
+def halves_with_the_partner_first(weight, num_heads):
+    d = len(weight) // num_heads
+    return _rows(weight, [h * d + i + part for h in range(num_heads) for i in range(d // 2) for part in (d // 2, 0)])
+
+
+def halves_of_the_first_head(weight, num_heads):
+    d = len(weight) // num_heads
+    first = [i + part for i in range(d // 2) for part in (0, d // 2)]
+    return torch.cat([weight[first], weight[d:]])
+
+
+def halves_changed_places(weight, num_heads):
+    return torch.cat([torch.cat(head.chunk(2)[::-1]) for head in weight.chunk(num_heads)])
+
+
+def halves_from_both_ends(weight, num_heads):
+    d = len(weight) // num_heads
+    return _rows(weight, [h * d + i for h in range(num_heads) for k in range(d // 2) for i in (k, d - 1 - k)])
+
+
+def halves_on_their_side(weight, num_heads):
+    heads = [torch.stack(head.chunk(2), 1).flatten(0, 1) for head in weight.chunk(num_heads)]
+    return torch.cat(heads).t()
+
+
+def halves_by_head(weight, num_heads):
+    return torch.stack([torch.stack(head.chunk(2), 1).flatten(0, 1) for head in weight.chunk(num_heads)])
+
+
+def halves_with_minus(weight, num_heads):
+    return torch.cat([torch.stack([a, -b], 1).flatten(0, 1) for a, b in
+                      (head.chunk(2) for head in weight.chunk(num_heads))])
+
+
 SPELLINGS = {
     "mean_pool": {
         "pools-over-padding": pool_over_padding,
@@ -788,6 +844,18 @@ SPELLINGS = {
         "reads-what-it-wrote": rope_reads_what_it_wrote,
         "not-woven-together": rope_not_woven_together,
         "waves-multiplied": rope_multiplies_by_waves_of_2017,
+    },
+    "halves_to_neighbours": {
+        "the-way-back": halves_brought_back,
+        "one-head-for-all": halves_of_the_whole_matrix,
+        "nothing-moves": halves_left_alone,
+        "partners-first": halves_with_the_partner_first,
+        "first-head-only": halves_of_the_first_head,
+        "halves-exchanged": halves_changed_places,
+        "backwards-from-the-end": halves_from_both_ends,
+        "transposed": halves_on_their_side,
+        "with-the-axis-of-the-heads": halves_by_head,
+        "signs-changed": halves_with_minus,
     },
     "SwiGLU": {
         "views-exchanged": ViewsExchanged,
