@@ -6,6 +6,7 @@ lose their vowel before another one; "ne" and "pas" stand around the verb. Engli
 
 import random
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -189,6 +190,12 @@ def splits(n=20_000, test=500, seed=0):
              adjective and a noun never seen together in training; "new negations", with a verb never negated in
              training. No sentence is in two of them, and Jane's is in none.
     """
+    return {name: list(pairs) for name, pairs in _splits(n, test, seed).items()}
+
+
+@cache
+def _splits(n, test, seed):
+    """As splits: to draw 20,000 sentences takes seconds."""
     held_out, jane = never_together(), {tuple(JANE[0])}
 
     def known(pair):
