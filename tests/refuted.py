@@ -2,12 +2,12 @@
 
 import functools
 
-from course_lib.experiments import canvases, digits, language, training_loop, twins
+from course_lib.experiments import canvases, digits, language, patients, training_loop, twins
 from course_lib.staff import refuting
 from course_lib.staff.lesson_text import read_lesson
 
 FITTED = functools.cache(twins.fitted)  # of the same reviews it is the same each time; to fit it takes 7 seconds
-LEARNED = {}  # what came out of a training of lessons 11 and 12, which takes half a minute, by all that went in
+LEARNED = {}  # what came out of a training, which takes up to half a minute, by all that went in
 
 
 def learned(loop, model, batches, optimizer, schedule, says="", whole=training_loop.losses_of):
@@ -51,6 +51,15 @@ def asked(task, training, *how, kind=canvases.Asked, whole=canvases.trained, **n
     return LEARNED[given]
 
 
+def treated(parts=patients.HEALTHY, *how, whole=patients.trained, **named):
+    """As patients.trained: the same training is not run twice."""
+    given = (*((part.__code__.co_code, part.__code__.co_consts, part.__code__.co_names) for part in parts), how,
+             tuple(named.items()))
+    if given not in LEARNED:
+        LEARNED[given] = whole(parts, *how, **named)
+    return LEARNED[given]
+
+
 def falls_or_is_said_not_to(edit, monkeypatch, folder):
     """Assert that the claim falls under an edit, or that the lesson says that it cannot tell the rival apart."""
     monkeypatch.setattr(twins, "fitted", FITTED)
@@ -58,6 +67,7 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
     monkeypatch.setattr(language, "trained", read)
     monkeypatch.setattr(digits, "trained", drilled)
     monkeypatch.setattr(canvases, "trained", asked)
+    monkeypatch.setattr(patients, "trained", treated)
     monkeypatch.chdir(folder)
     assert refuting.falls(edit) is (edit.said is None)
     text = " ".join(" ".join(cell.source.split()) for cell in read_lesson(edit.stem).cells if cell.kind == "markdown")
