@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from course_lib.experiments import atoms
+from course_lib.experiments.drawn_reactions import GROUPS, KINDS, drawn
 from course_lib.pretrained import reactions
 
 
@@ -72,3 +73,33 @@ def test_a_look_is_right_only_at_its_own_atom():
     assert shares.shape == (12, 8) and torch.all(among_atoms >= shares - 1e-6)
     assert shares[10, 5] > 0.7 > 0.1 > shares[10, 0]
     assert atoms.right(lambda one, j: j) == 0, "an atom of the product is no atom of the reactants"
+
+
+def test_drawn_reactions_lose_and_gain_no_atom():
+    """A group that is numbered otherwise behind its bond than before it, so that a right look counts as wrong."""
+    for before, names, after, names_after in GROUPS:
+        assert sorted(names) == sorted(names_after) and sorted(before) == sorted(after)
+    many = drawn(200)
+    assert len({"".join(one.tokens) for _, one in many}) == 200 and 80 < sum(turned for turned, _ in many) < 120
+    for _, one in many:
+        before = sorted((one.atom[i], one.tokens[i].upper()) for i in one.reactants())
+        after = sorted((one.atom[j], one.tokens[j].upper()) for j in one.product())
+        left = [atom for atom in before if atom not in after]
+        assert all(atom in before for atom in after) and all(name.startswith("core") for name, _ in left), one.tokens
+
+
+def test_a_product_from_its_other_end_begins_with_the_other_group():
+    """Both halves of the test written in the same order."""
+    for turned, one in drawn(60, seed=1):
+        named = [name[0] for name in (one.atom[j] for j in one.product()) if name[0] in "ab"]
+        assert named == sorted(named, reverse=turned), one.tokens
+    assert len(KINDS) == 7 and len(GROUPS) == 13
+
+
+def test_the_head_is_ahead_of_the_text_on_other_draws_as_well():
+    """A verdict of one seed."""
+    look = atoms.most_looked_at(reactions.load(), 11, 6)
+    for seed in (1, 2):
+        both = [[atoms.share_of(one, way) for _, one in drawn(60, seed)] for way in (look, atoms.by_text)]
+        head, text = (sum(shares) / 60 for shares in both)
+        assert head > 0.85 and head > text + 0.1

@@ -134,6 +134,24 @@ def right(choose, among=None):
     return sum(hits) / len(hits)
 
 
+def share_of(one, choose):
+    """The share of a reaction's product atoms for which the right atom of the reactants is chosen: as for `right`."""
+    return sum(one.was(choose(one, j), j) for j in one.product()) / len(one.product())
+
+
+def most_looked_at(model, application, head):
+    """A way to choose: the reactants' atom that has most weight of a head, both counted from 1."""
+    @cache
+    def of(tokens):
+        return looks(model, reactions.numbers(tokens))[application - 1, head - 1]
+
+    def choose(one, j):
+        weights = of(tuple(one.tokens))[j]
+        return max(one.reactants(), key=lambda i: weights[i].item())
+
+    return choose
+
+
 def share_by_head(model, atoms_only=False):
     """The share of product atoms that look most at the atom they were: (12, H), for each application and head.
 
