@@ -694,8 +694,8 @@ intervene(
 )
 
 # %% [markdown]
-# Now the real weights. Set `FETCH = True`: it fetches 93 MB once. Without it the lesson is
-# complete.
+# Now the real weights, 93 MB. You are asked once whether to fetch them. Without them the lesson
+# is complete.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib import data
@@ -705,17 +705,12 @@ Model = Today
 if not todays_parts.is_llama(Today):
     print("Your forward is not right yet: the course's is run.")
     Model = todays_parts.WithoutPositions
-FETCH = False  # True: fetch SmolLM2
 real = None
-try:
-    data.fetch("smollm2", download=FETCH)
+if data.offer("smollm2"):
     with torch.device("meta"):  # sizes without numbers: the numbers come next
         real = Model(49152, 576, 9, 1536, 30)
     real = todays_parts.put_into(real, smollm2.load())
     tokenizer = smollm2.load_tokenizer()
-except data.Missing as missing:
-    print(missing)
-print("SmolLM2 is here:", real is not None)
 
 # %% tags=["nbval-ignore-output"]
 if real is not None:

@@ -515,22 +515,17 @@ claim("one head of layer 1 makes the spot of the rollout",
 # ## The real one, in your code
 #
 # The maps above were computed once. With its weights you can do it yourself: they go into *your*
-# `PatchEmbedding` and *your* `MultiHeadAttention`. Set `FETCH = True`: 90 MB, once. Without it the
-# lesson is complete.
+# `PatchEmbedding` and *your* `MultiHeadAttention`. They have 90 MB, and you are asked once whether to
+# fetch them. Without them the lesson is complete.
 
 # %% tags=["nbval-ignore-output"]
 from course_lib import data
 from course_lib.pretrained import vit
 
-FETCH = False  # True: fetch 90 MB, once
 PHOTO = None  # a photo of your own, such as "cat.jpg"
 eyes = None
-try:
-    data.fetch("vit", download=FETCH)
+if data.offer("vit"):
     eyes = vit.load(mine("PatchEmbedding"), mine("MultiHeadAttention"))
-except data.Missing as missing:
-    print(missing)
-print("a real ViT is here:", eyes is not None)
 
 # %% tags=["nbval-ignore-output"]
 if eyes is not None:

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15b · A decoder of today, on your parts
 #
-# *90 minutes: reading 25, predicting 21, writing 44 · needs lessons 09, 12 and 15 · five exercises*
+# *90 minutes: reading 24, predicting 18, writing 48 · needs lessons 09, 12 and 15 · five exercises*
 #
 # **At the end you can**
 #
@@ -58,7 +58,7 @@ plots.show(draw.blocks(), "two-blocks")
 # %% [markdown]
 # ### Exercise 1: `rms_norm`
 #
-# ★☆☆ · 6 minutes · about 1 line
+# ★☆☆ · 5 minutes · about 1 line
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -412,7 +412,7 @@ claim("every other way is far off", min(others) > 0.3)
 # %% [markdown]
 # ### Exercise 4: `SwiGLU`
 #
-# ★☆☆ · 6 minutes · about 1 line
+# ★☆☆ · 5 minutes · about 1 line
 #
 # <details><summary>Hint 1: a question</summary>
 #
@@ -772,8 +772,8 @@ predict(
     {
         "with all but the heads": (
             True,
-            "With layer norm it is even surer. *Paris* after *France* is an easy "
-            "word; order hardly matters for it.",
+            "With layer norm it is even surer, and without RoPE Paris still comes "
+            "first. It is an easy word for whoever has read *France*.",
         ),
         "with none: trained numbers need their parts": "How many words does it take "
         "to know that one?",
@@ -797,9 +797,8 @@ plots.show(draw.wrong_parts(rows), "wrong-parts")
 # %% [markdown]
 # With halves as pairs it still says Paris, and knows nine of ten capitals, as many as with the right
 # parts. But on five texts of 17 to 26 tokens that costs half a bit per token, and on the same five as
-# one text of 108 tokens 2.6 bits: half of what it knew. Counting from 1 changes *nothing*, since only
-# distances count. **One pretty answer is an anecdote.** Compare all logits with a reference, on texts
-# that are long enough.
+# one text of 108 tokens 2.6 bits. Counting from 1 changes *nothing*, since only distances count. **One
+# pretty answer is an anecdote.** Compare all logits with a reference, on texts that are long enough.
 #
 # ### Yours: which wrong part?
 #
@@ -832,7 +831,8 @@ if SMOLLM2:
     writer = smollm2.load(**parts)
 
 # %% [markdown]
-# (With its own rows the other layout is as good as yours: that is what these lines print.)
+# (With the weights, these lines print two rows: the wrong layout, and then the same layout with its own
+# rows, brought back by your function. The second is as good as yours.)
 #
 # The model is fine-tuned on conversations. Asked *"What is the capital of France?"* it writes *"The
 # capital of France is Paris."* Asked *"In one sentence: what does attention do in a Transformer?"* it is

@@ -63,6 +63,7 @@ def test_a_click_is_answered_and_kept_after_a_reload_a_restart_and_the_next_day(
     page.keyboard.press("Escape")
     _run_all_cells(page)
     button(page, wrong(OTHER)).wait_for(timeout=60_000)
+    page.get_by_placeholder("a number").wait_for(timeout=60_000)  # the last of the three: what is saved is whole
     assert seen(page, CHOICE).count() == 1, "a question stands once"
     saved(page)
 

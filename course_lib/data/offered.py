@@ -35,11 +35,11 @@ def _explain(name, said, missing):
     """Why there are no weights, and what to do; or the question."""
     megabytes = ASSETS[name].megabytes
     if said:
-        print(f"{name} was to be fetched: {missing}. The lesson shows what was measured.")
+        print(f"{name} was to be fetched: {missing}. The lesson goes on without it.")
     elif said is None and somebody_is_looking() and _asked(name, megabytes):
         return
     else:
-        print(f"{name} is not here, and the lesson shows what was measured. "
+        print(f"{name} is not here, and the lesson goes on without it. "
               f"`data.fetch({name!r})` in a cell fetches it, once, {megabytes:.0f} MB.")
 
 
@@ -51,7 +51,7 @@ def _asked(name, megabytes):
         return False
     from IPython.display import display
 
-    print(f"{name} is not here, and the lesson shows what was measured. Two buttons ask whether to fetch it.")
+    print(f"{name} is not here, and the lesson goes on without it. Two buttons ask whether to fetch it.")
     says = ipywidgets.HTML(f"<strong>Fetch {name}, once, {megabytes:.0f} MB?</strong>")
     yes, no = (ipywidgets.Button(description=words, layout={"width": "auto"}) for words in ("Fetch it", "Not now"))
 
