@@ -502,13 +502,13 @@ for way in ways:
 
 # %% [markdown]
 # The head is better in seven reactions, the text in two, and seven are alike: so few could be chance. So
-# here are 200 more. A rule puts them together, from 13 groups and 7 kinds of reaction, and knows for each
+# here are 500 more. A rule puts them together, from 13 groups and 7 kinds of reaction, and knows for each
 # atom where it was. Which molecule comes first, and from which end each is written, is a toss of a coin.
 
 # %%
 from course_lib.experiments.drawn_reactions import drawn
 
-many = drawn(200)
+many = drawn(500)
 for turned, one in many[:4]:
     print("from its other end" if turned else "in the same order ", *one.tokens[1:-1])
 
@@ -562,7 +562,7 @@ claim("no other head gets a fifth of them", best.sort().values[-2] < 0.2)
 claim("before time 5 head 6 does not get a third of them", shares[:4, 5].max() < 1 / 3)
 claim("of the sixteen the head finds at least eight in a hundred more than the text",
       total["head 6, time 11"] > total["pieces of text"] + 0.08)
-claim("of 200 it finds nine in ten, whichever way they are written",
+claim("of 500 it finds nine in ten, whichever way they are written",
       min(mean[end, "head 6, time 11"] for end in ends) > 0.9)
 claim("the text loses a fifth or more where a product is turned round",
       mean["in the same order", "pieces of text"]

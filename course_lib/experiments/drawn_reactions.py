@@ -49,7 +49,7 @@ def _one(chance):
 
 
 @cache
-def drawn(n=200, seed=0):
+def drawn(n=500, seed=0):
     """n different reactions: [(is the product written from its other end?, Known)]."""
     chance, found = random.Random(seed), {}
     while len(found) < n:
