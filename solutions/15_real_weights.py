@@ -584,8 +584,8 @@ claim("in the same order, too, the head is better by more than chance",
 
 # %% tags=["predict"]
 predict(
-    "Head 6 has its best looks at time 11. What does it cost to cut it there, and "
-    "there only?",
+    "At time 11 head 6 looks as rightly as it ever does. What does it cost to cut it "
+    "there, and there only?",
     {
         "hardly anything; in all twelve it costs most": (
             True,
@@ -611,7 +611,7 @@ for head in range(1, 9):
     once = [cut[time, head]["loss without"] for time in range(1, 13)]
     whole_head = cut[0, head]
     rows[head] = whole_head["loss without"], whole_head["loss with noise"], max(once)
-plots.show(draw.cuts(rows, whole=0.197), "heads-cut")
+plots.show(draw.cuts(rows, atoms.hidden_tokens(model)[1]), "heads-cut")
 
 # %% [markdown]
 # ### Yours: cut it where it counts

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -107,11 +108,12 @@ def load(layer=EncoderLayer, names=NAMES):
     return model.eval()
 
 
+@cache
 def vocabulary():
     """All tokens the reader knows, in the order of their numbers."""
     data = whole(NAME)
     length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length])["__metadata__"]["vocabulary"].split("\n")
+    return tuple(json.loads(data[8 : 8 + length])["__metadata__"]["vocabulary"].split("\n"))
 
 
 def tokens(reaction):
