@@ -53,8 +53,8 @@ def asked(task, training, *how, kind=canvases.Asked, whole=canvases.trained, **n
 
 def treated(parts=patients.HEALTHY, *how, whole=patients.trained, **named):
     """As patients.trained: the same training is not run twice."""
-    given = (*((part.__code__.co_code, part.__code__.co_consts, part.__code__.co_names) for part in parts), how,
-             tuple(named.items()))
+    given = (*((part.__code__.co_code, part.__code__.co_consts, *(part.__globals__.get(name) for name in
+                part.__code__.co_names)) for part in parts), how, tuple(named.items()))
     if given not in LEARNED:
         LEARNED[given] = whole(parts, *how, **named)
     return LEARNED[given]
