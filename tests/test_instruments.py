@@ -30,6 +30,8 @@ KEYS = torch.tensor([[1.0, 1.0], [1.0, 0.5], [-1.0, 0.9], [0.1, -1.2]])
 QUERY = torch.tensor([0.7, 1.15])
 TABLE = sinusoidal_positions(64, 16)
 ALIGNED = torch.tensor([[0.0, 0, 0.1, 0.9], [0, 0, 0.2, 0.8], [0, 0.3, 0.7, 0], [0.25, 0.75, 0, 0]])
+BACK = [[[[0, 100], [0, 0]], [[0, 80], [1, 20]], [[1, 90], [2, 10]], [[2, 60], [0, 40]]],
+        [[[0, 100], [0, 0]], [[1, 70], [0, 30]], [[2, 60], [0, 40]], [[3, 50], [1, 50]]]]  # (2 heads, 4 places, 2, 2)
 EVEN, ON_THE_THIRD = torch.full((5,), 0.2), torch.tensor([0.1, 0, 0.2, 0.6, 0.1])
 DATA = {
     "softmax-and-scale": {"scores": TEN},
@@ -66,6 +68,9 @@ DATA = {
                {"layer 1": {"head 1": EVEN, "head 2": EVEN.roll(1)},
                 "layer 2": {"head 1": ON_THE_THIRD, "head 2": EVEN}})
         for name, colours, side in (("photo", 3, 80), ("digit", 1, 8))}},
+    "residual-strip": {"tokens": ["a", "b", "a", "b"], "first": [BACK, ["aaaa", "bbbb"]],
+                       "second": [[BACK[::-1], [f"{cut}xyz", "zyxw"]] for cut in range(4)], "start": (0, 3),
+                       "costs": [[1 - cut / 20, cut / 4] for cut in range(16)]},
 }
 MOST = 60_000  # bytes
 
@@ -173,6 +178,12 @@ def test_an_instrument_takes_again_what_it_was_given(name):
     ("sampling", {**DATA["sampling"], "contexts": {"a": (["x"], [[[1.0]]], [[1]])}}, "after “a” there are 1 tokens"),
     ("sampling", {**DATA["sampling"], "contexts": {"a": (["x", "y", "z"], torch.ones(2, 2, 2), torch.ones(2, 2))}},
      "the probabilities after “a” has shape (2, 2, 2)"),
+    ("residual-strip", {**DATA["residual-strip"], "tokens": ["ab", "c"]}, "of one letter each"),
+    ("residual-strip", {**DATA["residual-strip"], "second": []}, "0 sets of heads that are cut, and there are 4"),
+    ("residual-strip", {**DATA["residual-strip"], "first": [BACK, ["aaaa"]]}, "a word of 4 letters for each of its 2"),
+    ("residual-strip", {**DATA["residual-strip"], "tokens": ["a", "b"]}, "what block 1 looks at has shape"),
+    ("residual-strip", {**DATA["residual-strip"], "costs": [[1, 0]]}, "costs has shape (1, 2)"),
+    ("residual-strip", {**DATA["residual-strip"], "start": (4, 0)}, "start is (4, 0)"),
     ("heads", {**DATA["heads"], "asks": 4}, "one of the 4 words"),
     ("heads", {**DATA["heads"], "words": ["cats"]}, "room for 2 to 14"),
     ("heads", {**DATA["heads"], "layers": {}}, "0 layers"),
@@ -499,6 +510,31 @@ def test_each_head_shows_the_weights_of_the_word_that_asks(page):
     assert "In above, “cats” asks: it looks most at “bark” (0.90)." == said(root)
     root.get_by_role("button", name="start again").click()
     assert "In below, “bark” asks" in said(root)
+
+
+@pytest.mark.browser
+def test_a_head_is_chosen_and_cut_and_the_loss_answers(page):
+    """The loss of another set of heads, or a look of block 2 as if block 1 were whole."""
+    fill(page, html("residual-strip"))
+    root = page.locator(".course-instrument")
+    assert said(root) == ("At “b”, number 4, head 1.1 looks most at number 3, “a” (0.60); what it writes speaks most "
+                          "for “a”. With all heads, 100 % of what is said again is right, and the loss is 0.00.")
+    root.get_by_role("slider", name="the token that asks").focus()
+    page.keyboard.press("Home")
+    root.get_by_role("button", name="head 2.1").click()
+    assert "At “a”, number 1, head 2.1 looks most at number 1" in said(root) and "for “0”. With all heads" in said(root)
+    boxes = root.locator("rect[style*=cursor]")
+    boxes.nth(1).click()
+    assert said(root) == "Head 1.2 is cut. Without 1.2, 90 % of what is said again is right, and the loss is 0.50."
+    boxes.nth(2).hover()
+    assert "for “2”. Without 1.2" in said(root), "block 2 sees that head 1.2 is cut"
+    root.get_by_label("cut this head").check()
+    assert said(root).startswith("Head 2.1 is cut. Without 1.2, 2.1, 70 % ") and said(root).endswith("loss is 1.50.")
+    assert root.locator("path:not([display=none])").count() == 0, "nobody looks who is cut"
+    root.get_by_label("cut this head").uncheck()
+    assert "Without 1.2, 90 %" in said(root)
+    root.get_by_role("button", name="start again").click()
+    assert "With all heads, 100 %" in said(root)
 
 
 @pytest.mark.browser

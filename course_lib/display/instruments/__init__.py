@@ -18,6 +18,7 @@ from course_lib.display.instruments import (
     picture,
     projection,
     query_among_keys,
+    residual_strip,
     sampling,
     softmax_and_scale,
     writing,
@@ -27,7 +28,7 @@ from course_lib.display.instruments.pen import STYLE
 HERE = Path(__file__).parent
 INSTRUMENTS = {"softmax-and-scale": softmax_and_scale, "query-among-keys": query_among_keys, "clock-hands": clock_hands,
                "lamp": lamp, "alignment": alignment, "projection": projection, "heads": heads, "writing": writing,
-               "beam-tree": beam_tree, "sampling": sampling, "picture": picture}
+               "beam-tree": beam_tree, "sampling": sampling, "picture": picture, "residual-strip": residual_strip}
 
 
 def show(name, key, **data):
@@ -36,7 +37,8 @@ def show(name, key, **data):
     name: softmax-and-scale with scores, query-among-keys with names, keys and query, clock-hands with table, lamp with
           rows, paint, regions and questions, alignment with pairs, projection with names, x and three matrices,
           heads with words and layers, writing with sentences, beam-tree with searches, sampling with contexts,
-          temperatures and cuts, or picture with pictures; what each takes is said by `given` in the module of its name
+          temperatures and cuts, picture with pictures, or residual-strip with tokens, first, second and costs; what
+          each takes is said by `given` in the module of its name
     key:  of what the still picture shows, in course_lib/display/descriptions/NN.toml; or the words themselves
     data: tensors or lists
     raises ValueError in one sentence for what it cannot show
