@@ -15,7 +15,7 @@
 import torch
 import torch.nn.functional as F
 
-from course_lib import check, claim, intervene, mine, predict
+from course_lib import check, claim, data, intervene, mine, predict
 from course_lib.display import instruments, plots
 from course_lib.display.drawings import circuits as draw
 
@@ -83,11 +83,9 @@ predict(
 )
 
 # %%
-from course_lib.experiments import own
-from course_lib.experiments.repeats import beside_the_course
-from course_lib.language_model import LanguageModel
+from course_lib.experiments.repeats import that_opens
 
-GPT = own.right_or(LanguageModel, mine("LanguageModel"), beside_the_course)
+GPT = that_opens(mine("LanguageModel"))
 torch.manual_seed(0)
 model = attention_only(GPT)  # two layers, 64 wide, 4 heads each
 untrained = attention_only(GPT)
@@ -218,7 +216,7 @@ look = looks(model, ids, ids)
 plots.show(draw.looks(look, looks(untrained, ids, ids)), "heads-look")
 
 # %% [markdown]
-# Before training every head looks a little at everything. Now the heads of block 2 look **just
+# (1.2 is head 2 of block 1.) Before training every head looks a little at everything. Now the heads of block 2 look **just
 # after a copy**, and some of block 1 look one back. A second control asks whether these numbers can
 # be had by chance: the same weights, with the tokens of *another* row.
 
@@ -251,7 +249,7 @@ plots.show(draw.circuit(), "circuit")
 
 # %% tags=["claim"]
 # The proof
-claim("block 2 looks just after the copy, and neither by birth nor by chance",
+claim("block 2 looks just after the copy, and neither before training nor by chance",
       look[2, 1].max() > 0.7
       and 0.2 > max(looks(untrained, ids, ids)[2].max(), by_chance[2, 1].max()))
 claim("a head of block 1 looks one back, as long as there is something to note",
@@ -262,15 +260,19 @@ claim("a head of block 1 looks one back, as long as there is something to note",
 #
 # Is a head needed? Silence it, and see. What a head says reaches the stream through $W_o$, so
 # between the heads and $W_o$ is the place to cut. PyTorch lets you in there: a **forward hook** is
-# a function that it calls before, or after, a module runs. `run(model, ids, edits)` sets such
-# hooks:
+# a function that it calls before, or after, a module runs. One that runs before gets what goes in,
+# and may return something else. `run(model, ids, edits)` sets such hooks, and takes them away again:
 
 # %%
 from course_lib.circuits import run
 
-logits, said = run(model, ids)  # said: per block what its heads say
-print(said[0].shape, "is (B, T, H, d)")
-logits, _ = run(model, ids, {0: torch.zeros_like})  # block 1 says zeros
+W_o = model.blocks[0].self_attn.W_o
+hook = W_o.register_forward_pre_hook(lambda module, given: (0 * given[0],))
+by_hook = model(ids)  # the heads of block 1 say zeros
+hook.remove()
+
+logits, said = run(model, ids, {0: torch.zeros_like})  # the same in one line
+torch.equal(logits, by_hook), said[0].shape  # what the heads say: (B, T, H, d)
 
 # %% [markdown]
 # An edit gets what the heads of a block say, and returns what is to be used in its place.
@@ -394,7 +396,7 @@ def kept(keep):
 
 
 # %% tags=["yours", "nbval-ignore-output"]
-keep = [(1, 2), (1, 4), (2, 1), (2, 2), (2, 3), (2, 4)]  # yours: (block, head), each
+keep = sorted(HEADS, key=right.get)[:6]  # yours: a list of (block, head)
 
 intervene(
     "at most six heads, and more than nine in ten right",
@@ -687,6 +689,7 @@ predict(
 W_U = model.out.weight  # (V, D)
 answers = torch.cat([ids[:, 1:], ids[:, :1]], 1)
 wrong = torch.cat([ids[:, 2:], ids[:, :2]], 1)  # the one after: also of this row
+_, said = run(model, ids)
 parts = [("1", said[0], model.blocks[0]), ("2", said[1], model.blocks[1])]
 
 
@@ -977,8 +980,31 @@ names = ("one back", "on a copy", "just after a copy")
 
 # %% [markdown]
 # Heads that look one back, and **no induction head**: it was trained on pieces of 32 tokens, where
-# a phrase rarely comes twice. A circuit grows where it pays. SmolLM2 has such heads: lesson 15b cut
-# all its 270.
+# a phrase rarely comes twice. A circuit grows where it pays. SmolLM2 has read two trillion tokens.
+# Does it have such heads, among its 270? Your function asks its weights, if they are here; otherwise
+# you see what lesson 15b measured, in `15b-heads.tsv`:
+
+# %% tags=["nbval-ignore-output"]
+from course_lib.experiments import heads_cut
+
+SMOLLM2, found = data.offer("smollm2"), torch.zeros(3, 30, 9)
+if SMOLLM2:
+    twice = heads_cut.rows()[0]  # 50 random tokens, said twice
+    found = torch.stack([scores_of(weights, twice)
+                         for weights in heads_cut.patterns(twice)], 1)
+else:
+    for row in stored("15b-heads"):
+        found[0, row["block"] - 1, row["head"] - 1] = row["on the token before"]
+        found[2, row["block"] - 1, row["head"] - 1] = row["after the copy"]
+
+# %% tags=["nbval-ignore-output"]
+for name, scores in (("one back", found[0]), ("just after a copy", found[2])):
+    best = scores.flatten().topk(3)
+    heads = [f"{i // 9 + 1}.{i % 9 + 1}" for i in best.indices.tolist()]
+    print(f"{name:18}", dict(zip(heads, map("{:.2f}".format, best.values), strict=True)))
+
+# %% [markdown]
+# It has. Lesson 15b cut them one by one, and found which are missed.
 #
 # ### What the logit lens does not see
 #

@@ -6,7 +6,6 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention, attention_patterns
 from course_lib.circuits import ablate_head, compose, direct_logit_attribution, patch, run
-from course_lib.experiments import own
 from course_lib.experiments.inside import contrasts, dictionary, in_signs, rewritten, shuffling, streams
 from course_lib.experiments.repeats import (
     MODELS,
@@ -14,9 +13,9 @@ from course_lib.experiments.repeats import (
     V,
     again,
     attention_only,
-    beside_the_course,
     loss_again,
     repeating,
+    that_opens,
     train,
 )
 from course_lib.language_model import LanguageModel
@@ -175,10 +174,12 @@ def test_a_class_whose_heads_cannot_be_cut_is_not_run(capsys):
             for block in self.blocks:
                 block.self_attn = PastW_o(*sizes[1:3])
 
-    assert own.right_or(LanguageModel, Past, beside_the_course) is LanguageModel
-    assert "not right yet" in capsys.readouterr().out
-    assert own.right_or(LanguageModel, LanguageModel, beside_the_course) is LanguageModel
-    assert capsys.readouterr().out == ""
+    class Renamed(LanguageModel):
+        pass
+
+    assert that_opens(Past) is LanguageModel and that_opens(lambda *sizes: 1 / 0) is LanguageModel
+    assert capsys.readouterr().out.startswith("Your Past cannot be opened here: what its heads say has to go through")
+    assert that_opens(Renamed) is Renamed and capsys.readouterr().out == ""
 
 
 def test_a_dictionary_explains_what_it_was_trained_on_with_few_entries():

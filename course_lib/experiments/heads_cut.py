@@ -42,6 +42,15 @@ def rows():
             for seed in range(3)]
 
 
+@torch.no_grad()
+def patterns(ids):
+    """The attention of every block while it reads ids (1, T): a list of (1, H, T, T)."""
+    model, kept = _model()
+    kept.clear()
+    model(ids)
+    return [weights[None] for weights in kept]
+
+
 @cache
 def _looked():
     """(uncut losses (3,), weights on the token after the copy (blocks, H), on the token before (blocks, H))."""

@@ -5,11 +5,12 @@ import os
 import re
 
 from course_lib.predictions.concepts import rows as concepts
+from course_lib.staff import exercise_table
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.notebooks import without_magics
 from course_lib.upkeep.versions import SOURCE, VERSION
 
-README, CONCEPTS = ROOT / "README.md", ROOT / "docs" / "concepts.md"
+README, CONCEPTS, EXERCISES = ROOT / "README.md", ROOT / "docs" / "concepts.md", ROOT / "docs" / "exercises.md"
 REPOSITORY = SOURCE.removeprefix("https://github.com/")
 BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
 TOTAL, END_TOTAL = "<!-- total: written by the build -->", "<!-- end of total -->"
@@ -93,7 +94,7 @@ def what_is_stale(lessons):
 
 
 def write(lessons):
-    """Bring the README and docs/concepts.md up to date; two builds at once find them whole."""
+    """Bring the README and the pages under docs up to date; two builds at once find them whole."""
     for path, text in _files(lessons):
         if text != _read(path):
             path.parent.mkdir(exist_ok=True)
@@ -108,7 +109,8 @@ def _files(lessons):
     for begin, end, new in ((BEGIN, END, section(lessons)), (TOTAL, END_TOTAL, total(lessons))):
         before, _, rest = readme.partition(begin)
         readme = before + new + rest.partition(end)[2] if rest else readme
-    return [(CONCEPTS, page(lessons))] + [(README, readme)] * README.exists()
+    pages = [(CONCEPTS, page(lessons)), (EXERCISES, exercise_table.page(lessons))]
+    return pages + [(README, readme)] * README.exists()
 
 
 def _read(path):
