@@ -216,9 +216,9 @@ look = looks(model, ids, ids)
 plots.show(draw.looks(look, looks(untrained, ids, ids)), "heads-look")
 
 # %% [markdown]
-# (1.2 is head 2 of block 1.) Before training every head looks a little at everything. Now the heads of block 2 look **just
-# after a copy**, and some of block 1 look one back. A second control asks whether these numbers can
-# be had by chance: the same weights, with the tokens of *another* row.
+# (1.2 is head 2 of block 1.) Before training every head looks a little at everything. Now the heads
+# of block 2 look **just after a copy**, and some of block 1 look one back. A second control asks
+# whether these numbers can be had by chance: the same weights, with the tokens of *another* row.
 
 # %% tags=["nbval-ignore-output"]
 by_chance = looks(model, ids, ids.roll(1, 0))

@@ -6,22 +6,24 @@ from course_lib.staff.answers import as_written
 from course_lib.staff.lesson_text import ROOT
 
 CHECKS = ROOT / "course_lib" / "checks"
+HEAD = """# All exercises
+
+The name of an exercise is its id: in its lesson, in `course_lib`, in checks and in reports. Tensors are torch tensors,
+batch first; a mask is True where a query may attend. Unless its row says otherwise, an answer is differentiable, leaves
+its arguments as they are, follows their dtype and device, and fits any sizes. Shapes stand in the docstrings.
+
+| lesson | exercise | what is right |
+|---|---|---|"""
 
 
 def page(lessons):
     """The page, a row for each exercise of each lesson; nothing of the checks is imported."""
-    asked = what_is_right()
-    lines = ["# All exercises", "", "The name of an exercise is its id: in its lesson, in `course_lib`, in checks and in "
-             "reports. Tensors are torch tensors, batch first; a mask is True where a query may attend. Unless its row says "
-             "otherwise, an answer is differentiable, leaves its arguments as they are, follows their dtype and device, "
-             "and fits any sizes. Shapes stand in the docstrings.", "",
-             "| lesson | exercise | what is right |", "|---|---|---|"]
+    asked, lines = what_is_right(), [HEAD]
     for lesson in lessons:
-        for cell in lesson.cells:
-            if cell.answer:
-                definition = ast.parse(as_written(*cell.answer, lesson.stem)).body[0]
-                right = asked.get(definition.name, "").replace("|", "\\|")
-                lines.append(f"| [{lesson.number}](../lessons/{lesson.stem}.ipynb) | `{signature(definition)}` | {right} |")
+        for cell in (cell for cell in lesson.cells if cell.answer):
+            definition = ast.parse(as_written(*cell.answer, lesson.stem)).body[0]
+            right = asked.get(definition.name, "").replace("|", "\\|")
+            lines.append(f"| [{lesson.number}](../lessons/{lesson.stem}.ipynb) | `{signature(definition)}` | {right} |")
     return "\n".join(lines) + "\n"
 
 
