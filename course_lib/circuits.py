@@ -19,7 +19,7 @@ def attention_scores_by_pattern(weights, ids):
     Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", and Olsson
     et al. 2022, arXiv:2209.11895, for the third ("induction").
     """
-    place = torch.arange(ids.shape[1], device=ids.device)
+    place = torch.arange(weights.shape[-1], device=ids.device)
     before = place[:, None] - 1 == place  # (T, T)
     same = (ids[:, :, None] == ids[:, None]) & (place[:, None] > place)  # (B, T, T)
     after = F.pad(same, (1, 0))[..., :-1]  # (B, T, T), one key to the right

@@ -40,6 +40,37 @@ def test_an_answer_that_does_nothing_is_told_so(name):
     assert verdict.seen and verdict.seen[0].startswith("It gives back `") and not (verdict.mistake or verdict.together)
 
 
+FUNCTIONS = [name for name, exercise in EXERCISES.items() if exercise.build is None
+             and any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in questions(exercise)[0].args)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_argument_that_is_changed_is_told_that_alone_where_the_values_are_right(name):
+    """In place, and told that another base was raised to the scores, since a rounded e is nearly right."""
+    def in_place(*args):
+        out = EXERCISES[name].verified(*args)
+        for argument in args:
+            if isinstance(argument, torch.Tensor) and argument.is_floating_point() and not argument.requires_grad:
+                argument += 1
+                break
+        return out
+
+    verdict = judge(EXERCISES[name], in_place)
+    assert verdict.status == "wrong"
+    if verdict.failure.cause == "changes-arguments":
+        assert {m.name for m in verdict.named} <= {"in-place", "changes-the-logits"}
+
+
+def test_an_in_place_softmax_is_not_told_another_base():
+    """As above, where gradients fail as well."""
+    def softmax(scores):
+        scores -= scores.amax(-1, keepdim=True)
+        return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+    verdict = judge(EXERCISES["softmax"], softmax)
+    assert verdict.mistake == "changes-arguments" and not verdict.named
+
+
 @pytest.mark.parametrize("name", ["is_version_2", "hides_the_future", "is_token_mean", "is_equivariant"])
 def test_a_test_of_code_that_only_counts_is_found_in_grading(name):
     """Everybody is asked in one order: a learner counts, and has the answers from the cards."""

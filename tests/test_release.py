@@ -334,8 +334,8 @@ def test_a_lesson_of_two_notebooks_is_named_by_either_or_within_a_range(words, n
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (["17"], "there is no lesson 17: the lessons are 00 to 16"),
-    (["14-18"], "there is no lesson 17, 18"),
+    (["18"], "there is no lesson 18: the lessons are 00 to 17"),
+    (["15-19"], "there is no lesson 18, 19"),
     (["six"], "'six' is no lesson"),
     (["06-04"], "is an empty range"),
 ])

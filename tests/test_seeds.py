@@ -141,7 +141,7 @@ def test_a_run_that_dies_is_no_run_that_holds():
 
 
 @pytest.mark.parametrize("asked, says", [
-    (["77"], "there is no lesson 77: the lessons are 00 to 16"),
+    (["77"], "there is no lesson 77: the lessons are 00 to 17"),
     (["04", "--seeds", "0"], "--seeds 0: at least 1, the lessons' own"),
     (["04", "--cpus", "avx1024"], "--cpus avx1024: this processor can be here, default")])
 def test_what_cannot_be_run_is_one_line(asked, says, capsys):

@@ -8,7 +8,7 @@ from course_lib.staff.lesson_text import ROOT, lesson_stems
 from course_lib.staff.site.page import REFERENCE, Page
 
 MODULES = ("checks", "attention", "fused", "masks", "layers", "positions", "transformer", "targets", "decoding",
-           "language_model", "cache", "online_softmax", "vision", "rollout", "message_passing", "llama",
+           "language_model", "cache", "online_softmax", "vision", "rollout", "message_passing", "llama", "circuits",
            "black_box_tests", "training", "runs", "data", "pretrained", "shipped", "display", "classifier",
            "experiments")
 PACKAGES = {"runs": ("checkpoints", "long_runs"), "experiments": ("stored", "scaling", "twins", "recipe"),
