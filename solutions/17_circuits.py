@@ -93,8 +93,8 @@ loss_of_yours = train(model, seed=0)
 model = model.eval().requires_grad_(False)
 
 # %% [markdown]
-# Beside yours are five trainings each of models with two layers and with one (stored in
-# `course_lib/experiments/results/17-grown.tsv`).
+# Beside yours are five trainings each of models with two layers and with one, and three each without
+# positions and with layer norms (stored in `course_lib/experiments/results/17-grown.tsv`).
 
 # %%
 from course_lib.experiments.stored import stored
@@ -104,7 +104,7 @@ for row in stored("17-grown"):
     losses = {step: row[f"loss at {step}"] for step in range(0, 801, 40)}
     runs.setdefault(row["model"], []).append(losses)
     at_end.setdefault(row["model"], []).append(row["loss at 4000"])
-shown = ("two layers", "one layer", "two layers, no positions")
+shown = ("two layers", "one layer", "two layers, no positions", "two layers, with norms")
 plots.show(draw.falls({name: runs[name] for name in shown}, loss_of_yours), "falls")
 
 # %% [markdown]
