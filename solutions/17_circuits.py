@@ -104,7 +104,8 @@ for row in stored("17-grown"):
     losses = {step: row[f"loss at {step}"] for step in range(0, 801, 40)}
     runs.setdefault(row["model"], []).append(losses)
     at_end.setdefault(row["model"], []).append(row["loss at 4000"])
-shown = ("two layers", "one layer", "two layers, no positions", "two layers, with norms")
+shown = ("two layers", "one layer", "two layers, no positions",
+         "two layers, with norms")
 plots.show(draw.falls({name: runs[name] for name in shown}, loss_of_yours), "falls")
 
 # %% [markdown]
@@ -142,8 +143,8 @@ predict(
 
 # %% [markdown]
 # So one layer can copy from a fixed distance, and lesson 15b showed what that is worth. For
-# *finding* it takes two. Which kind of positions decides when it falls, and whether it falls at
-# all: without any, two layers are still at 1.4 after 4,000 steps.
+# *finding* it takes two. *When* the loss falls depends on nearly everything: width, heads, norms,
+# positions. Without positions it does not fall at once, and is still at 1.4 after 4,000 steps.
 
 # %% tags=["claim"]
 # The proof
@@ -250,8 +251,8 @@ plots.show(draw.circuit(), "circuit")
 # %% tags=["claim"]
 # The proof
 claim("block 2 looks just after the copy, and neither before training nor by chance",
-      look[2, 1].max() > 0.7
-      and 0.2 > max(looks(untrained, ids, ids)[2].max(), by_chance[2, 1].max()))
+      look[2, 1].min() > 3 * max(looks(untrained, ids, ids)[2].max(),
+                                 by_chance[2, 1].max()))
 claim("a head of block 1 looks one back, as long as there is something to note",
       one_back[:, :16].mean(1).max() > 0.5 and one_back[:, 18:].mean(1).max() < 0.2)
 
