@@ -808,9 +808,10 @@ random = torch.stack([composed(*torch.randn(4, 64, 64, generator=generator), 4)
 plots.show(draw.read(read_by(model.blocks), random), "read")
 
 # %% [markdown]
-# All four heads of block 2 read the same heads of block 1, more than any of 800 random pairs; and
-# what is hardly missed is read *less* than by chance. Without running a single text, the weights
-# name the circuit. But look closely: a head may be read, and not be missed.
+# All four heads of block 2 read the same head of block 1, more than any of 800 random pairs, and the
+# one that is missed least hardly at all. Without running a single text, the weights name the
+# circuit. But look at those in between: a head may be read as much as the largest of the random
+# pairs, and not be missed.
 
 # %% tags=["claim"]
 # The proof
