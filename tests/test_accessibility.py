@@ -71,3 +71,23 @@ def test_a_card_says_its_verdict_without_colour(status):
 
 def _blank(x):
     raise NotImplementedError
+
+
+def test_a_card_typesets_its_own_sentences_and_nothing_of_the_answer():
+    """Raw backticks and asterisks; or numbers that an answer printed, in italics."""
+    rows = [("", "✗ reweight: not right yet"), ("Likely cause", "What is `x @ x`, and *which* row has a * b * c < 1?"),
+            ("Hint 1", "Look at `dim`."), ("It printed", "`raw` and *so* < 1"), ("Example", "x = `a` *b*")]
+    html = as_html(rows, "wrong")
+    assert "What is <code>x @ x</code>, and <em>which</em> row has a * b * c &lt; 1?" in html
+    assert "Look at <code>dim</code>." in html
+    assert "`raw` and *so* &lt; 1" in html and "x = `a` *b*" in html
+
+
+def test_a_card_names_the_sizes_of_a_module_and_marks_nothing_where_all_is_wrong():
+    """Eight numbers in brackets, in an order that nobody remembers; or marks on every number."""
+    exercise = EXERCISES["FeedForward"]
+    wrong = judge(exercise, next(m for m in exercise.mistakes if m.name == "no-relu").answer)
+    assert "on a module built with d_model = 2, d_ff = 3" in dict(card_rows(wrong))["Example"]
+    all_wrong = judge(EXERCISES["reweight"], lambda x: EXERCISES["reweight"].verified(x) + 1)
+    some_wrong = judge(EXERCISES["reweight"], lambda x: EXERCISES["reweight"].verified(x) + (x == x[0, 0]))
+    assert "<mark" not in as_html(card_rows(all_wrong), "wrong") and "<mark" in as_html(card_rows(some_wrong), "wrong")

@@ -1,5 +1,6 @@
 """What a learner sees of a verdict: a card in a notebook, the same words as text elsewhere."""
 
+import inspect
 from html import escape
 
 import torch
@@ -7,6 +8,7 @@ import torch
 from course_lib.checks.engine.comparing import ROUNDINGS, apart, differences, number, tolerance
 from course_lib.checks.engine.exercise import argument_names
 from course_lib.checks.engine.judging import Verdict
+from course_lib.display import markup
 
 MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswered": ("…", "not answered yet")}
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "unanswered": "#616161"}
@@ -15,6 +17,7 @@ NEAR = 100  # an error of less than so many times what is allowed
 MARK = 'style="all:unset;text-decoration:underline"'  # as the paper is, light or dark
 AND_MORE = "Something else is wrong as well; mend this first."
 FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
+AS_IT_IS = ("Example", "Expected", "Got", "It printed")  # numbers, and what the answer said: no sentences of ours
 
 
 class Grid(str):
@@ -62,7 +65,8 @@ def _table(rows):
     body = "".join(
         f'<tr><th scope="row" style="text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:nowrap">'
         f'{escape(label)}</th><td style="text-align:left;white-space:pre-wrap">'
-        f'{getattr(text, "html", "") or escape(text)}</td></tr>' for label, text in rows)
+        f'{getattr(text, "html", "") or (escape if label in AS_IT_IS else markup.as_html)(text)}</td></tr>'
+        for label, text in rows)
     return f'<table style="margin:4px 0;border:none">{body}</table>'
 
 
@@ -92,7 +96,7 @@ def _cause_rows(verdict):
 def _failure_rows(verdict: Verdict):
     failure = verdict.failure
     names = dict(enumerate(argument_names(verdict.exercise)))
-    rows = [("Example", _arguments(failure.call, names))]
+    rows = [("Example", _arguments(failure.call, names, verdict.exercise.verified))]
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
         rows += [("Expected", _outputs(failure, expected=True)), ("Got", _outputs(failure, expected=False))]
     rows += [("What failed", failure.says if failure.kind == "error" else _fill_in(failure.says, names))]
@@ -125,9 +129,11 @@ def _fill_in(says, names):
     return says.replace("{", "`").replace("}", "`")
 
 
-def _arguments(call, names):
+def _arguments(call, names, verified):
     lines = [f"{names.get(i, i)} = {_value(a)}" for i, a in enumerate(call.args)]
-    lines += [f"on a module built with {call.build}"] * (call.build is not None)
+    if call.build is not None:
+        sizes = zip(inspect.signature(verified).parameters, call.build, strict=False)
+        lines += [f"on a module built with {', '.join(f'{name} = {size}' for name, size in sizes)}"]
     return "\n".join(lines + [f"({call.special})"] * bool(call.special))
 
 
@@ -167,8 +173,8 @@ def _grid(tensor, beside, expected):
     if wrong is None:  # of another shape: the brackets say more than lines would
         grid.html = escape(grid)
         return grid
-    width = max(map(len, words), default=0)
-    marked = [" " * (width - len(w)) + (f"<mark {MARK}><b>{escape(w)}</b></mark>" if bad else escape(w))
+    width, telling = max(map(len, words), default=0), not wrong.all()  # where all are wrong, no mark says anything
+    marked = [" " * (width - len(w)) + (f"<mark {MARK}><b>{escape(w)}</b></mark>" if bad and telling else escape(w))
               for w, bad in zip(words, wrong.flatten(), strict=True)]
     line = tensor.shape[-1] if tensor.dim() else 1
     rows = "\n".join("  ".join(marked[i : i + line]) for i in range(0, len(marked), line or 1))

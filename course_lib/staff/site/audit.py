@@ -2,9 +2,9 @@
 
 import re
 
+from course_lib.display.markup import as_html
 from course_lib.staff import questions
 from course_lib.staff.lesson_text import read_lesson
-from course_lib.staff.site.markup import as_html
 
 LESSON = "14b_audit"
 SAID = re.compile(r"\d+\. “(.+)” True or false\?")

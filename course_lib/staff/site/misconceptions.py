@@ -15,9 +15,9 @@ from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.notebook.card import card_rows
+from course_lib.display.markup import as_html
 from course_lib.staff import site
 from course_lib.staff.site.facts import counted, facts_of
-from course_lib.staff.site.markup import as_html
 from course_lib.staff.site.page import REFERENCE, Page
 
 ROWS = "Example", "Expected", "Got", "What failed"  # of a card: what says how an answer was wrong
