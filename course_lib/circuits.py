@@ -54,7 +54,7 @@ def patch(said, other, head, place):
     returns: (B, T, H, d)  said, but at these places with other's vector (d,) of
              this head
 
-    Wang et al. 2022, arXiv:2211.00593, section 3.
+    Zhang and Nanda 2023, arXiv:2309.16042, section 2 ("activation patching").
     """
     row = torch.arange(len(said), device=said.device)
     out = said.clone()
