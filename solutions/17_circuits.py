@@ -1003,7 +1003,8 @@ else:
 for name, scores in (("one back", found[0]), ("just after a copy", found[2])):
     best = scores.flatten().topk(3)
     heads = [f"{i // 9 + 1}.{i % 9 + 1}" for i in best.indices.tolist()]
-    print(f"{name:18}", dict(zip(heads, map("{:.2f}".format, best.values), strict=True)))
+    weights_of = [f"{share:.2f}" for share in best.values]
+    print(f"{name:18}", dict(zip(heads, weights_of, strict=True)))
 
 # %% [markdown]
 # It has. Lesson 15b cut them one by one, and found which are missed.
