@@ -320,7 +320,7 @@ predict(
 )
 
 # %%
-from course_lib.experiments.inside import right_and_loss
+from course_lib.experiments.repeats import right_and_loss
 
 
 def without(*cut, mean=False):
@@ -397,7 +397,7 @@ def kept(keep):
 
 
 # %% tags=["yours", "nbval-ignore-output"]
-keep = sorted(HEADS, key=right.get)[:6]  # yours: a list of (block, head)
+keep = sorted(HEADS, key=right.get)[:6]  # yours: at most six (block, head)
 
 intervene(
     "at most six heads, and more than nine in ten right",
@@ -525,7 +525,7 @@ rows = torch.arange(500)
 B = clean[rows, place_of_B]
 print("clean      ", "".join(in_signs(clean[0])), "→", in_signs(B[:1])[0])
 for name, other in exchanged.items():
-    print(f"{name}", "".join(in_signs(other[0])))
+    print(name, "".join(in_signs(other[0])))
 
 # %% [markdown]
 # Read the exchanged row, and put in what *one* head said at *one* place of the clean row. If the
@@ -696,23 +696,23 @@ parts = [("1", said[0], model.blocks[0]), ("2", said[1], model.blocks[1])]
 
 def shares_of(tokens):
     """What each part adds to their logits, as a mean over what is said again."""
-    heads = {f"{b}.{h + 1}": share[:, :-1][again(n)].mean().item()
-             for b, said_by, block in parts
-             for h, share in enumerate(attribute(
-                 said_by, block.self_attn.W_o.weight, W_U, tokens).unbind(-1))}
-    return heads
+    return {f"{b}.{h + 1}": share[:, :-1][again(n)].mean().item()
+            for b, said_by, block in parts
+            for h, share in enumerate(attribute(
+                said_by, block.self_attn.W_o.weight, W_U, tokens).unbind(-1))}
 
 
-plots.show(draw.attributed(shares_of(answers), shares_of(wrong)), "attributed")
+share, another = shares_of(answers), shares_of(wrong)
+plots.show(draw.attributed(share, another), "attributed")
 
 # %% [markdown]
 # Is the sum complete? With the stream behind the embedding and three biases it has to be the
 # logits, exactly:
 
 # %%
-from course_lib.experiments.inside import streams
+from course_lib.experiments.depth import stream
 
-start = streams(model, ids)[0]  # (B, T, D): the table and the sinusoids
+start = stream(model, ids)[0]  # (B, T, D): the table and the sinusoids
 biases = sum(block.self_attn.W_o.bias for block in model.blocks)
 direct = ((start + biases) @ (W_U - W_U.mean(0)).T) + model.out.bias
 direct = direct.gather(-1, answers[..., None])[..., 0]
@@ -729,7 +729,6 @@ print(f"largest difference: {(direct + by_heads - whole).abs().max():.6f}")
 
 # %% tags=["claim"]
 # The proof
-share, another = shares_of(answers), shares_of(wrong)
 claim("the parts add up to the logit", (direct + by_heads - whole).abs().max() < 1e-3)
 claim("every head of block 2 writes the answer, and not another token of the row",
       min(share[f"2.{h}"] - another[f"2.{h}"] for h in (1, 2, 3, 4)) > 1)
@@ -966,7 +965,7 @@ intervene(
     holds=lambda kinds: len(kinds) >= 2,
     among=wrong_without,
     shows="wrong without it: {result}",
-    otherwise="Look for a row of the figure with two dark squares.",
+    otherwise="Look for a row of the figure with a 1 or more in two columns.",
 )
 
 # %% [markdown]
@@ -1021,8 +1020,7 @@ from course_lib.experiments.inside import readable
 old = repeating(600, seed=11)[0]
 flat = lambda tensor: tensor[:, 1:].flatten(0, 1)
 before_them = [tokens[:, :-1].flatten() for tokens in (old, ids)]
-stream_of = {tokens: [flat(stream) for stream in streams(model, tokens)]
-             for tokens in (old, ids)}
+stream_of = {tokens: list(map(flat, stream(model, tokens))) for tokens in (old, ids)}
 by_probe = [readable(a, before_them[0], b, before_them[1])
             for a, b in zip(stream_of[old][:2], stream_of[ids][:2], strict=True)]
 by_lens = (model.out(stream_of[ids][1]).argmax(-1) == before_them[1])
@@ -1094,8 +1092,8 @@ from course_lib.experiments.inside import best_single, dictionary
 
 told = {}
 for name, opened_model in (("trained", model), ("untrained", untrained)):
-    entries, explained = dictionary(flat(streams(opened_model, old)[1]))
-    new = flat(streams(opened_model, ids)[1])
+    entries, explained = dictionary(flat(stream(opened_model, old)[1]))
+    new = flat(stream(opened_model, ids)[1])
     told[name] = best_single(entries(new), before_them[1])
     told[f"{name}, numbers of the stream"] = best_single(new, before_them[1])
     print(f"{name}: {explained:.0%} of the stream is explained")

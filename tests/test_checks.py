@@ -56,9 +56,8 @@ def test_an_argument_that_is_changed_is_told_that_alone_where_the_values_are_rig
         return out
 
     verdict = judge(EXERCISES[name], in_place)
-    assert verdict.status == "wrong"
-    if verdict.failure.cause == "changes-arguments":
-        assert {m.name for m in verdict.named} <= {"in-place", "changes-the-logits"}
+    assert verdict.status == "wrong" and verdict.failure.cause == "changes-arguments"
+    assert {m.name for m in verdict.named} <= {"in-place", "changes-the-logits"}
 
 
 def test_an_in_place_softmax_is_not_told_another_base():

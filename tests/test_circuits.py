@@ -6,7 +6,8 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention, attention_patterns
 from course_lib.circuits import ablate_head, compose, direct_logit_attribution, patch, run
-from course_lib.experiments.inside import contrasts, dictionary, in_signs, rewritten, shuffling, streams
+from course_lib.experiments.depth import stream
+from course_lib.experiments.inside import contrasts, dictionary, in_signs, rewritten, shuffling
 from course_lib.experiments.repeats import (
     MODELS,
     T,
@@ -37,7 +38,7 @@ def test_a_run_without_edits_is_the_model(model, ids):
     logits, said = run(model, ids)
     assert torch.equal(logits, model(ids)) and [tuple(z.shape) for z in said] == [(3, T, 4, 16)] * 2
     written = nn.functional.linear(said[0].flatten(2), model.blocks[0].self_attn.W_o.weight)
-    n = model.blocks[0].norm1(streams(model, ids)[0])
+    n = model.blocks[0].norm1(stream(model, ids)[0])
     mask = torch.ones(T, T, dtype=torch.bool).tril()
     bias = model.blocks[0].self_attn.W_o.bias
     assert torch.allclose(written + bias, model.blocks[0].self_attn(n, n, n, mask), atol=1e-5)
@@ -72,8 +73,9 @@ def test_a_patch_of_all_heads_and_places_is_the_other_run(model, ids):
         return mine
 
     patched, _ = run(model, ids, {1: all_of_it})
-    stream = streams(model, other)[2] - streams(model, other)[1] + streams(model, ids)[1]  # its own up to block 2
-    assert torch.allclose(patched, model.out(model.norm(stream)), atol=1e-4)
+    _, before, after = stream(model, other)
+    own_up_to_block_2 = after - before + stream(model, ids)[1]
+    assert torch.allclose(patched, model.out(model.norm(own_up_to_block_2)), atol=1e-4)
 
 
 def test_the_direct_share_is_the_gradient_times_what_is_said(ids):

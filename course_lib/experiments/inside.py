@@ -11,7 +11,7 @@ from course_lib.circuits import attention_scores_by_pattern, hooked, run
 from course_lib.data import small_french
 from course_lib.data.vocabulary import BOS, PAD
 from course_lib.experiments.opened import attentions, new_pairs
-from course_lib.experiments.repeats import V, again, repeating, surprise
+from course_lib.experiments.repeats import V, repeating, right_and_loss
 from course_lib.targets import shift_right
 
 SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+#"
@@ -20,14 +20,6 @@ SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+#"
 def in_signs(ids):
     """Tokens (T,) as a list of signs, one for each of the 64."""
     return [SIGNS[i] for i in ids.tolist()]
-
-
-@torch.no_grad()
-def right_and_loss(model, ids, n, edits=None):
-    """Of what is said again: the share of right answers, and the loss."""
-    logits, _ = run(model, ids, edits)
-    right = (logits[:, :-1].argmax(-1) == ids[:, 1:])[again(n)].float().mean().item()
-    return right, surprise(logits, ids)[again(n)].mean().item()
 
 
 def contrasts(rows, seed):
@@ -81,18 +73,6 @@ def shuffling(model, ids, block, heads, seed=0):
         return said
 
     return {block: edit}
-
-
-@torch.no_grad()
-def streams(model, ids):
-    """The residual stream behind the embedding and behind each block: a list of (B, T, D)."""
-    seen = []
-    hooks = [model.blocks[0].register_forward_pre_hook(lambda _, given: seen.append(given[0]))]
-    hooks += [block.register_forward_hook(lambda *given: seen.append(given[-1])) for block in model.blocks]
-    model(ids)
-    for hook in hooks:
-        hook.remove()
-    return seen
 
 
 def readable(stream, tokens, new_stream, new_tokens, steps=1500):

@@ -184,15 +184,22 @@ def trained(seed):
     return model.eval().requires_grad_(False)
 
 
+@torch.no_grad()
+def right_and_loss(model, ids, n, edits=None):
+    """Of what is said again: the share of right answers, and the loss."""
+    logits, _ = run(model, ids, edits)
+    right = (logits[:, :-1].argmax(-1) == ids[:, 1:])[again(n)].float().mean().item()
+    return right, surprise(logits, ids)[again(n)].mean().item()
+
+
 def opened(seed, block, head):
     """Where a head, both counted from 1, looks, and the loss and the right answers without it."""
     model, (ids, n) = trained(seed), repeating(200, 987_654_321)
     patterns = list(attention_patterns(model, ids).values())[block - 1]
     before, same, after = attention_scores_by_pattern(patterns, ids)[:, head - 1].tolist()
-    logits, _ = run(model, ids, {block - 1: lambda said: ablate_head(said, head - 1)})
-    right = (logits[:, :-1].argmax(-1) == ids[:, 1:])[again(n)].float().mean().item()
-    return {"one before": before, "the same": same, "after the same": after,
-            "loss without": surprise(logits, ids)[again(n)].mean().item(), "right without": right}
+    right, loss = right_and_loss(model, ids, n, {block - 1: lambda said: ablate_head(said, head - 1)})
+    return {"one before": before, "the same": same, "after the same": after, "loss without": loss,
+            "right without": right}
 
 
 LATER = [name for name in MODELS if name not in (TWO, ONE)]
