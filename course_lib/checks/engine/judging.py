@@ -90,8 +90,9 @@ def _judge(exercise, candidate, seed, ask):
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
-        behind = _behind(exercise, asked, replies, failures) if first.cause in SYMPTOMS else ()
-        return Verdict(exercise, "wrong", calls, shown, behind)
+        behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
+                                              or _but_for_the_dtype(exercise, asked, replies, first.call))
+        return Verdict(exercise, "wrong", calls, shown, behind or ())
     mistakes = fitting(exercise, asked, replies, first.call)
     if mistakes or failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown, mistakes)
@@ -109,20 +110,6 @@ def _judge(exercise, candidate, seed, ask):
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
-
-
-def _behind(exercise, calls, replies, failures):
-    """The classic mistakes behind a symptom. Where an argument was changed and no value is wrong, those that do so.
-
-    A mistake that is nearly right, such as a rounded e, is alike otherwise.
-    """
-    first = failures[0].call
-    if failures[0].kind == "arguments" and not any(failure.kind == "values" for failure in failures):
-        true = truth(exercise, first)
-        how = {m: [compare(true, reply_of(way, first), first) for way in m.ways]
-               for m in fitting(exercise, calls, replies, first)}
-        return tuple(m for m, ways in how.items() if any(way and way.kind == "arguments" for way in ways))
-    return fitting(exercise, calls, replies, first) or _but_for_the_dtype(exercise, calls, replies, first)
 
 
 def _but_for_the_dtype(exercise, calls, replies, first):

@@ -28,11 +28,15 @@ class Closest:
 
 
 def fitting(exercise, calls, replies, first):
-    """The classic mistakes that reply to these calls as the answer did, and wrongly to the first that failed."""
+    """The classic mistakes that reply to these calls as the answer did, and to the first that failed fail as it did.
+
+    What is nearly right, such as a rounded e, is alike: its values fail, and not what somebody did to an argument.
+    """
     true = truth(exercise, first)
-    return tuple(m for m in exercise.mistakes
-                 if any(_behaves_as(way, calls, replies, first) and compare(true, reply_of(way, first), first)
-                        for way in m.ways))
+    failed = compare(true, next(r for c, r in zip(calls, replies, strict=True) if c is first), first)
+    return tuple(m for m in exercise.mistakes if failed and any(
+        _behaves_as(way, calls, replies, first)
+        and getattr(compare(true, reply_of(way, first), first), "kind", None) == failed.kind for way in m.ways))
 
 
 def fitting_like(exercise, first, calls, replies):
