@@ -429,6 +429,8 @@ def test_an_entry_shows_what_the_card_shows(catalogue):
 def test_no_smaller_question_would_show_a_mistake(name):
     """Forty numbers, where two would do."""
     exercise = EXERCISES[name]
+    misconceptions.shown.cache_clear()  # that of other tests may hold questions which were made anew since
+    misconceptions._from_the_smallest.cache_clear()
     for mistake in exercise.mistakes:
         chosen = misconceptions.shown(exercise, mistake).call
         failing = [c for c in questions(exercise) if compare(truth(exercise, c), ask(mistake.answer, c), c)]
