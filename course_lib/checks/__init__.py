@@ -49,7 +49,7 @@ def check(answer, name=None, *, record=True):
 
 def _judged(exercise, answer, record):
     """The Result for an answer of the right kind; if it counts, what is right is kept, and how it ended is noted."""
-    verdict = judge(exercise, answer)
+    verdict = judge(exercise, answer, look_inside=True)
     right = verdict.status == "right"
     again = _counted(verdict, answer) if record else 0
     rows = card_rows(verdict, hints(exercise, *[m.says for m in verdict.named[:1]])[:again] if again else ())

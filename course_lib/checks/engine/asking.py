@@ -1,7 +1,8 @@
 """One question to an answer: call it with these tensors, and note all that can be seen from outside.
 
-Nothing here, nor in the judge, looks into the source, the globals or the closure of an answer. A Call is plain
-data and so is a Reply: an answer in another process can be asked the same way.
+Nothing here, nor in the judge, looks into the source, the globals or the closure of an answer: `locating` alone does,
+for a learner's own check. A Call is plain data and so is a Reply: an answer in another process can be asked the same
+way.
 """
 
 import contextlib
@@ -84,12 +85,12 @@ class Reply:
     where: str = ""  # the line of the answer that raised the error
 
 
-def ask(candidate, call):
-    """Put `call` to `candidate`, a function or a module class, in this process."""
+def ask(candidate, call, seconds=None):
+    """Put `call` to `candidate`, a function or a module class, in this process; it is stopped after so many seconds."""
     asked, stdout = _Asked(candidate, call), _Beginning()
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
-            with time_limit(SECONDS):
+            with time_limit(seconds or SECONDS):
                 return asked.reply(stdout)
         except KeyboardInterrupt:  # somebody who does not want to wait
             raise

@@ -216,7 +216,7 @@ def alike(one, other):
         return bool(one.error and other.error) and _about(*one.error) == _about(*other.error)
     if one.form != other.form or len(one.outputs) != len(other.outputs):
         return False
-    return all(a.shape == b.shape and a.dtype == b.dtype and _values_alike(a, b)
+    return all(a.shape == b.shape and a.dtype == b.dtype and alike_values(a, b)
                for a, b in zip(one.outputs, other.outputs, strict=True)) \
         and all(_same_weights(a, b) for a, b in zip(one.args_after, other.args_after, strict=False)
                 if isinstance(a, torch.nn.Module))
@@ -233,7 +233,7 @@ def _about(kind, message):
     return kind, "shapes" if shapes else message[:20]
 
 
-def _values_alike(a, b):
+def alike_values(a, b):
     """Equal within twice the tolerance; NaN and infinity must stand in the same places."""
     if torch.equal(a, b):
         return True

@@ -17,6 +17,7 @@ from course_lib.checks.engine.comparing import Failure, alike, compare
 from course_lib.checks.engine.diagnosing import gives_back, what_is_seen
 from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
+from course_lib.checks.engine.locating import locate
 from course_lib.checks.engine.mistakes import Mistake
 from course_lib.checks.engine.naming import Closest, closest, fitting, fitting_like, reply_of, together
 
@@ -39,6 +40,7 @@ class Verdict:
     together: tuple = ()  # mistakes that it made at once, where none alone fits
     closest: Closest | None = None  # where these do not fit either
     seen: tuple = ()  # sentences that describe what is wrong, where no mistake is known
+    located: tuple = ()  # where in its source it goes wrong, Locateds, where that was asked for
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
@@ -54,14 +56,15 @@ class Verdict:
         return self.failure.cause if self.failure else None
 
 
-def judge(exercise, candidate, seed=0, ask=ask):
+def judge(exercise, candidate, seed=0, ask=ask, look_inside=False):
     """Ask all questions of an exercise, and say what the replies show.
 
-    candidate: whatever `ask` can put a Call to; by default a function or class of this process
-    seed:      decides the random arguments
+    candidate:   whatever `ask` can put a Call to; by default a function or class of this process
+    seed:        decides the random arguments
+    look_inside: also look for the place in the source of a wrong answer, a function or class of this process
     """
     with torch.inference_mode(False), _on_the_cpu(), undisturbed():
-        return _judge(exercise, candidate, seed, ask)
+        return _judge(exercise, candidate, seed, ask, look_inside)
 
 
 def _on_the_cpu():
@@ -69,7 +72,7 @@ def _on_the_cpu():
     return contextlib.nullcontext() if torch.empty(0).is_cpu else torch.device("cpu")
 
 
-def _judge(exercise, candidate, seed, ask):
+def _judge(exercise, candidate, seed, ask, look_inside):
     calls = questions(exercise, seed)
     failures, replies = [], []
     for call in calls:
@@ -84,7 +87,15 @@ def _judge(exercise, candidate, seed, ask):
                 break
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
-    asked, first = calls[: len(replies)], failures[0]
+    asked = calls[: len(replies)]
+    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask)
+    looks = look_inside and verdict.status == "wrong" and verdict.mistakes != (CHANCE,)
+    return replace(verdict, located=locate(exercise, candidate, failures)) if looks else verdict
+
+
+def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask):
+    """The Verdict on an answer that failed: which mistakes reply as it did, or what is seen of it."""
+    calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
         (f for f in failures if f.kind == first.kind), key=_size)
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):

@@ -8,6 +8,7 @@ import torch
 from course_lib.checks.engine.comparing import ROUNDINGS, apart, differences, number, tolerance
 from course_lib.checks.engine.exercise import argument_names
 from course_lib.checks.engine.judging import Verdict
+from course_lib.checks.notebook.where import WHERE, where_rows
 from course_lib.display import markup
 
 MARKS = {"right": ("✓", "right"), "wrong": ("✗", "not right yet"), "unanswered": ("…", "not answered yet")}
@@ -17,6 +18,7 @@ NEAR = 100  # an error of less than so many times what is allowed
 MARK = 'style="all:unset;text-decoration:underline"'  # as the paper is, light or dark
 AND_MORE = "Something else is wrong as well; mend this first."
 FOLDED = ("Asked", "Allowed")  # on the card of a wrong answer
+CAUSES = ("Likely cause", "One cause")
 AS_IT_IS = ("Example", "Expected", "Got", "It printed")  # numbers, and what the answer said: no sentences of ours
 
 
@@ -34,7 +36,7 @@ def card_rows(verdict, hints=()):
     if verdict.status == "right":
         rows += [("Tried", _what_was_tried(verdict))]
     if verdict.failure:
-        rows += _cause_rows(verdict) + _failure_rows(verdict)
+        rows += _cause_rows(verdict) + where_rows(verdict.located) + _failure_rows(verdict)
     rows += [(f"Hint {i}", hint) for i, hint in enumerate(hints, 1)]
     if verdict.status != "right":
         rows += [("Asked", exercise.asked)]
@@ -55,10 +57,16 @@ def as_text(rows):
 def as_html(rows, status):
     """The card for a notebook. Words and marks carry the meaning; the colour only repeats it."""
     folded = [row for row in rows[1:] if status == "wrong" and row[0] in FOLDED]
-    details = f"<details><summary>The exercise</summary>{_table(folded)}</details>" if folded else ""
+    named = any(label in CAUSES for label, _ in rows)  # then think first
+    where = [row for row in rows[1:] if named and row[0] in WHERE]
+    shown = [row for row in rows[1:] if row not in folded and row not in where]
     return (f'<div role="status" style="border-left:4px solid {COLOURS[status]};padding:6px 12px;margin:4px 0">'
-            f'<strong>{escape(rows[0][1])}</strong>'
-            f'{_table([row for row in rows[1:] if row not in folded])}{details}</div>')
+            f'<strong>{escape(rows[0][1])}</strong>{_table(shown)}'
+            f'{_details("Where in your code", where)}{_details("The exercise", folded)}</div>')
+
+
+def _details(summary, rows):
+    return f"<details><summary>{summary}</summary>{_table(rows)}</details>" if rows else ""
 
 
 def _table(rows):

@@ -1,0 +1,307 @@
+"""Where in the learner's own source it goes wrong: the values on its way, beside those on the verified answer's way.
+
+A place is right where its value is one of the verified answer's in every call. It is to blame where its value is not,
+and all comes out right as soon as a value of the verified answer takes its place: then whatever comes after it is
+right, and the mistake lies between it and the right values that go in. Where two places are to blame, nothing is said.
+"""
+
+import inspect
+import re
+import time
+import warnings
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import torch
+
+from course_lib.checks.engine.asking import ask
+from course_lib.checks.engine.comparing import alike_values, compare
+from course_lib.checks.engine.exercise import truth
+from course_lib.checks.engine.mistakes import ByHand, run_beside
+from course_lib.checks.engine.tracing import traced
+
+CALLS = 3  # that values are compared in
+SECONDS = 1.5  # then nothing is said
+AT_MOST = 0.5  # seconds for one call
+FIRST = 8  # places that are tried as the first of two
+KINDS = "values", "shape", "form", "error"  # of failures that values can tell of
+SIZE = re.compile(r"len\([\w.]+\)$|\w+\.shape(\[-?\d\])?$|\w+\.(size|dim|numel)\(-?\d?\)$")  # is never wrong itself
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where it goes wrong: among these lines of the source.
+
+    lines:  {number: text}
+    wrong:  the expression whose value is wrong, in words; empty where the result is a right value, but another one
+    inputs: what goes in and is right, in words
+    before: those of these that are right, but not what is needed here
+    """
+
+    lines: dict
+    wrong: str
+    inputs: tuple = ()
+    before: tuple = ()
+
+
+def locate(exercise, candidate, failures):
+    """Where an answer goes wrong: one Located, or two where two places do; none where that cannot be told."""
+    calls = _telling(failures)
+    mine, true = (traced(candidate, _defaults(exercise)), _right(exercise)) if calls else (None, None)
+    if not mine or not true or truth(exercise, calls[0]).form == "True or False":
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were shown when it was asked
+        world = _World(exercise, mine, calls, [_way(true, call)[0] for call in calls], time.monotonic() + SECONDS,
+                       _built_otherwise(mine, true, calls[0]))
+        return tuple(_Search(world).located())
+
+
+def _right(exercise):
+    source = next((m.right for m in exercise.mistakes if not isinstance(m, ByHand)), None)
+    return source and traced(run_beside(exercise.verified, source, f"<{exercise.name}, as it is verified>"))
+
+
+def _defaults(exercise):
+    of = exercise.verified.forward if inspect.isclass(exercise.verified) else exercise.verified
+    return [(name, p.default) for name, p in inspect.signature(of).parameters.items()]
+
+
+def _telling(failures):
+    """The largest plain calls that fail as the first one does, all with the fewest arguments that do."""
+    plain = [f for f in failures if not f.call.special and f.kind in KINDS]
+    if any(f.kind == "time" for f in failures):
+        return []
+    calls = [f.call for f in plain if f.kind == plain[0].kind]
+    given = [tuple(a is not None for a in call.args) for call in calls]
+    calls = [call for call, g in zip(calls, given, strict=True) if g == min(given, key=sum)]
+    return sorted(calls, key=lambda c: sum(a.numel() for a in c.args if isinstance(a, torch.Tensor)))[-CALLS:]
+
+
+@dataclass(frozen=True)
+class _World:
+    """What a search looks at: the answer under observation, the calls, and the values on the verified way of each."""
+
+    exercise: object
+    mine: object
+    calls: list
+    true: list
+    until: float
+    other: dict  # {attribute: lines} of what a module was built with
+
+    def way(self, instead):
+        """The answer's values in each call, and what each was made of; values that take another's place for each."""
+        return [_way(self.mine, call, i) for call, i in zip(self.calls, instead, strict=True)]
+
+    def heals(self, instead):
+        """Does each call come out right with these values in the place of the answer's?"""
+        return all(self._comes_out_right(call, i) for call, i in zip(self.calls, instead, strict=True))
+
+    def _comes_out_right(self, call, instead):
+        self.mine.begin(instead)
+        return time.monotonic() < self.until and not compare(
+            truth(self.exercise, call), ask(self.mine.answer, call, AT_MOST), call)
+
+
+class _Search:
+    """One search through an answer; `healed` are values that were put right before, for each call."""
+
+    def __init__(self, world, healed=()):
+        self.world, self.mine, self.true = world, world.mine, world.true
+        self.healed = healed or [{}] * len(world.calls)
+        ways = world.way(self.healed)
+        self.values, self.needs = [values for values, _ in ways], ways[-1][1]
+        self.keys = list(self.values[-1])
+        self.true_keys = [k for k in self.true[0] if all(k in values for values in self.true)]
+        self.right = {k: self._is_right(k) for k in self.keys}
+        self.result = next((k for k in reversed(self.keys) if k[0] in self.mine.returned), None)
+
+    def located(self):
+        """The Located that heals and leaves the fewest places in doubt; or two that heal together."""
+        found, candidates = [], self._candidates()
+        for keys, region in candidates:
+            if time.monotonic() > self.world.until:
+                return ()
+            if found and _size(region) > _size(found[0][1]):
+                break
+            if self._healing(keys):
+                found.append((keys, region))
+        told = [self._told(keys, region) for keys, region in found]
+        if told:
+            return self._nearer(candidates, told[0]) if all(t.lines == told[0].lines for t in told) else ()
+        if self.result and self.right[self.result] and not self.healed[0]:
+            place = self.mine.places[self.result[0]]
+            return [Located(self._texts(place.lines), "", (place.words,))]
+        return self._two(candidates) if not self.healed[0] else ()
+
+    def _nearer(self, candidates, told):
+        """What was found; or in its place two lines of it that are wrong each by itself."""
+        two = self._two(candidates) if len(told.lines) > 1 and not told.before and not self.healed[0] else ()
+        return two if two and all(len(t.lines) == 1 and t.lines.keys() <= told.lines.keys() for t in two) else [told]
+
+    def _two(self, candidates):
+        """A place that is wrong with all that goes in right, and after which more is right once it is put right."""
+        alone = [(keys, region) for keys, region in candidates
+                 if len({line for k in region for line in self.mine.places[k[0]].lines}) == 1][:FIRST]
+        for keys, region in alone:
+            for values in self._fitting(keys):
+                healed = self._with(keys, values)
+                if time.monotonic() > self.world.until:
+                    return ()
+                after = _Search(self.world, healed)
+                more = [k for k in after.keys if after.right[k] and not self.right.get(k) and k not in keys
+                        and not self.mine.places[k[0]].name]
+                if more and (others := after.located()):
+                    return [self._told(keys, region), *others]
+        return ()
+
+    def _candidates(self):
+        """Places that may be to blame, [(keys, region)], those with the fewest places in doubt first."""
+        regions = {k: region for k in self.keys if (region := self._region(k))}
+        alone = [((k,), region) for k, region in regions.items()]
+        of_place = {n: [k for k in regions if k[0] == n] for n, _ in regions}
+        again = [(tuple(keys), set().union(*map(regions.get, keys))) for keys in of_place.values() if len(keys) > 1]
+        return sorted(alone + again, key=lambda found: (_size(found[1]), found[0]))
+
+    def _told(self, keys, region):
+        inputs = self._inputs(region)
+        lines = {line for k in region for line in self._lines(k)}
+        lines |= {line for using in inputs.values() for k in using for line in self._renamed(k)}
+        made_here = (words for words, using in inputs.items() if self._made_in(using) or words in self.mine.sources)
+        before = next(((words,) for words in made_here if self._healing(inputs[words], as_input=True)), None) \
+            or self._exchanged(inputs)
+        made = {line for words in before for line in self._made_in(inputs[words])}
+        if made:
+            lines |= set(range(min(lines | made), max(lines | made) + 1))
+        return Located(self._texts(lines), self.mine.places[keys[0][0]].words, tuple(inputs), before)
+
+    def _texts(self, lines):
+        return {n: self.mine.lines[n - 1] for n in sorted(lines)}
+
+    def _inputs(self, region):
+        """{words: keys} of the tensors that go into a region."""
+        found = {}
+        for n in (n for k in sorted(region) for n in self.needs[k]):
+            if n in self.right and self._chain(n)[-1] not in region and all(
+                    isinstance(v.get(n), torch.Tensor) for v in self.values):
+                found.setdefault(self.mine.places[n[0]].words, []).append(n)
+        return found
+
+    def _exchanged(self, inputs):
+        """Two inputs that heal where each takes the place of the other."""
+        for one, other in combinations(inputs, 2):
+            values = [(v[inputs[one][0]], v[inputs[other][0]]) for v in self.values]
+            if all(a.shape == b.shape for a, b in values) and self.world.heals(
+                    [h | dict.fromkeys(inputs[one], b) | dict.fromkeys(inputs[other], a)
+                     for h, (a, b) in zip(self.healed, values, strict=True)]):
+                return one, other
+        return ()
+
+    def _lines(self, key):
+        place = self.mine.places[key[0]]
+        callers = (p.lines for p in self.mine.places if place.inside and place.inside == p.calls)
+        return place.lines.union(self.world.other.get(place.calls, ()), *callers)
+
+    def _chain(self, key):
+        """From a variable to the place that made its value, through the variables it was put into."""
+        chain = [key]
+        while self.mine.places[chain[-1][0]].name and (needs := self.needs.get(chain[-1])) and needs[0]:
+            chain.append(needs[0])
+        return chain
+
+    def _renamed(self, key):
+        """The lines in which what stands here was put into a variable of another name."""
+        places = [self.mine.places[k[0]] for k in self._chain(key)]
+        return {line for one, other in pairwise(places) if other.name and other.name != one.name
+                for line in other.lines}
+
+    def _made_in(self, keys):
+        """The lines in which values were made, and what these were made of where that heals; none for an argument."""
+        makers = {k for key in keys if not self.mine.places[(k := self._chain(key)[-1])[0]].name}
+        inner = self._inputs(makers).values() if makers else ()
+        return {line for k in makers for line in self.mine.places[k[0]].lines} | {
+            line for using in inner if self._healing(using, as_input=True) for line in self._made_in(using)}
+
+    def _is_right(self, key):
+        place = self.mine.places[self._chain(key)[-1][0]]
+        if place.name and None not in self.needs[key] or SIZE.match(place.words):
+            return True
+        return any(all(_same(mine.get(key), true[k]) for mine, true in zip(self.values, self.true, strict=True))
+                   for k in self.true_keys)
+
+    def _region(self, key):
+        """What is wrong on the way to a place, and itself; None where it is right, or something cannot be known."""
+        is_name = bool(self.mine.places[key[0]].name)
+        computed = key == self.result and not is_name  # is wrong, whatever it is like
+        if not all(isinstance(v.get(key), torch.Tensor) for v in self.values) or not computed and (
+                self.right[key] or is_name and key != self.result):
+            return None
+        region, todo = ({key}, [*self.needs[key]]) if computed else (set(), [key])
+        while todo:
+            k = todo.pop()
+            if k not in self.right:
+                return None
+            if k not in region and not self.right[k]:
+                region.add(k)
+                todo += self.needs[k]
+        return {k for k in region if not self.mine.places[k[0]].name}
+
+    def _healing(self, keys, as_input=False):
+        """Does all come out right with values of the verified answer in these places?"""
+        return any(self.world.heals(self._with(keys, values)) for values in self._fitting(keys, as_input))
+
+    def _with(self, keys, others):
+        """What takes the answer's places in each call: what was put right before, and these values."""
+        return [h | {k: v[t] for k, t in zip(keys, others, strict=True)}
+                for h, v in zip(self.healed, self.true, strict=True)]
+
+    def _fitting(self, keys, as_input=False):
+        """Places on the verified way, one for each of these, that have values of the same shapes."""
+        same = [[t] * len(keys) for t in self.true_keys]
+        times = [k[1] for k in keys] if not as_input else [self._chain(k)[-1][1] for k in keys]
+        others = [[(n, i) for i in times] for n, time in self.true_keys if not time] if any(times) else []
+        others = [o for o in (others if others and not as_input else same + others)
+                  if all(isinstance(v.get(k), torch.Tensor) for k in o for v in self.true)]
+        fitting = [o for o in others if all(self._may_stand_for(mine, true, keys, o)
+                                            for mine, true in zip(self.values, self.true, strict=True))]
+        return (fitting if fitting or as_input else others)[::-1]
+
+    def _may_stand_for(self, mine, true, keys, others):
+        """Are these of the shapes of those? Of masks, other shapes do as well."""
+        return all(k in mine and (mine[k].shape == true[o].shape or mine[k].dtype == true[o].dtype == torch.bool)
+                   for k, o in zip(keys, others, strict=True))
+
+
+def _size(region):
+    """How many places of the source it has."""
+    return len({n for n, _ in region})
+
+
+def _way(of, call, instead=None):
+    """The values on the way of one call, and what each was made of."""
+    of.begin(instead)
+    ask(of.answer, call, AT_MOST)
+    return of.values, of.needs
+
+
+def _built_otherwise(mine, true, call):
+    """{attribute: lines} of what a module was built with, where the verified answer has no such thing."""
+    if call.build is None:
+        return {}
+    try:
+        mine_is, true_is = (vars(of.answer(*call.build)) for of in (mine, true))
+        mine_is, true_is = ({**of, **of["_modules"]} for of in (mine_is, true_is))
+        return {name: lines for name, lines in mine.built.items()
+                if str(mine_is.get(name)) != str(true_is.get(name, "nothing"))}
+    except Exception:  # whatever an answer does that is no module
+        return {}
+
+
+def _same(mine, true):
+    if isinstance(mine, torch.Tensor) and isinstance(true, torch.Tensor):
+        return mine.shape == true.shape and mine.dtype == true.dtype and alike_values(mine, true)
+    if isinstance(mine, tuple) and isinstance(true, tuple):
+        return len(mine) == len(true) and all(map(_same, mine, true))
+    if isinstance(mine, float | int) and isinstance(true, float | int):
+        return abs(mine - true) <= 1e-6 * abs(true)
+    return mine is None and true is None

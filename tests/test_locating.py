@@ -1,0 +1,192 @@
+"""Where it goes wrong in a learner's code: the line is told, and never another one."""
+
+import difflib
+import importlib
+import linecache
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib import check
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.mistakes import ByHand, run_beside
+from course_lib.checks.engine.pairs import pair
+from course_lib.checks.notebook.card import as_html, card_rows
+
+EVERY = 8  # of the mistakes of one exercise, so that all are asked in half a minute
+ELSEWHERE = {  # the edit stands in no line that is told: a value of the right way is used for something else
+    "no-positions", "mask-with-one-axis-too-many", "masks-in-the-first-layer-only", "no-skip-connection",
+    "one-frequency", "cosine-and-sine-exchanged", "first-block-alone", "nothing", "mask-without-a-head-axis",
+    "attention-is-lost"}
+LOCATED = ["soft_max_pool", "scaled_dot_product_attention", "layer_norm", "MultiHeadAttention", "EncoderLayer",
+           "sinusoidal_positions", "rms_norm", "masked_cross_entropy", "message_passing", "patchify"]
+
+
+def located(name, answer):
+    """The Locateds of an answer."""
+    return judge(EXERCISES[name], answer, look_inside=True).located
+
+
+def written(mistake, name):
+    """The answer of a mistake, with the source that is looked into its own."""
+    return run_beside(EXERCISES[name].verified, mistake.source, f"<{mistake.name}, looked into>")
+
+
+def lines_of(located):
+    return {line for one in located for line in one.lines}
+
+
+def edited(right, wrong):
+    """The numbers of the lines of a wrong answer that are not those of the right one, and of what stands where some
+    are missing."""
+    found = set()
+    for kind, _, _, start, end in difflib.SequenceMatcher(
+            None, right.splitlines(), wrong.splitlines(), autojunk=False).get_opcodes():
+        if kind != "equal":
+            found |= set(range(start + 1, end + 1)) or {start, start + 1}
+    return found
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_line_of_a_mistake_is_among_those_that_are_told(name):
+    """A line that is right, and told to be wrong: nobody believes the second card."""
+    mistakes = [m for m in EXERCISES[name].mistakes if not isinstance(m, ByHand)]
+    told = {m.name: (lines_of(found), edited(m.right, m.source)) for m in mistakes[::EVERY]
+            if (found := located(name, written(m, name)))}
+    assert [m for m, (lines, edit) in told.items() if not lines & edit and m not in ELSEWHERE] == []
+
+
+@pytest.mark.parametrize("name", LOCATED)
+def test_most_mistakes_are_found_in_one_line(name):
+    """A search that is never wrong since it never says anything."""
+    mistakes = [m for m in EXERCISES[name].mistakes if not isinstance(m, ByHand)][1::3]
+    lines = [lines_of(located(name, written(m, name))) for m in mistakes]
+    assert sum(map(bool, lines)) > 0.6 * len(lines)
+    assert sum(len(of_one) == 1 for of_one in lines) > 0.4 * len(lines)
+
+
+def test_of_two_mistakes_both_lines_are_told():
+    """The first of two places alone, with the promise that the rest is right."""
+    one, other = (next(m for m in EXERCISES["layer_norm"].mistakes if m.name == name)
+                  for name in ("variance-over-positions", "beta-before-gamma"))
+    both = pair(EXERCISES["layer_norm"].verified, one, other)
+    found = located("layer_norm", both.answer)
+    assert [len(one.lines) for one in found] == [1, 1]
+    assert lines_of(found) == edited(one.right, both.source)
+    rows = dict(card_rows(judge(EXERCISES["layer_norm"], both.answer, look_inside=True)))
+    assert "in both places" in rows["And where"] and "both" not in rows["Where"]
+
+
+def odd(query, key, value, mask=None):
+    scores = torch.einsum("bqd,bkd->bqk", query, key) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
+    weights = F.softmax(scores, dim=-1)
+    weights = weights.clamp(max=0.7)
+    return torch.bmm(weights, value)
+
+
+def test_a_mistake_that_nobody_thought_of_is_found_in_code_that_is_written_otherwise():
+    """"Not one result is right, whatever the sizes", and no place to begin."""
+    message = check(odd, "scaled_dot_product_attention").message
+    assert "weights = weights.clamp(max=0.7)" in message
+    assert "What goes in, `weights`, is right. What comes out of the line, `weights.clamp(max=0.7)`, is not." in message
+
+
+class Activated(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.act = nn.Hardswish()
+
+    def forward(self, x):
+        return self.linear2(self.inner(x))
+
+    def inner(self, x):
+        hidden = self.linear1(x)
+        return self.act(hidden)
+
+
+def test_a_wrong_part_is_told_where_it_is_called_and_where_it_is_made():
+    """A line of `forward` that is as it should be, where the mistake stands in `__init__`."""
+    (found,) = located("FeedForward", Activated)
+    assert [text.strip() for text in found.lines.values()] == ["self.act = nn.Hardswish()", "return self.act(hidden)"]
+
+
+def over_again(weights, x):
+    total = torch.zeros(x.shape[-1]).to(x)
+    for n in range(1, len(x)):
+        total = total + weights[n] * x[n]
+    return total
+
+
+def test_of_a_loop_all_of_its_lines_are_in_doubt():
+    """One of them, taken at random."""
+    (found,) = located("weighted_sum", over_again)
+    assert [text.strip() for text in found.lines.values()][1:] == [
+        "for n in range(1, len(x)):", "total = total + weights[n] * x[n]"]
+
+
+def too_early(scores):
+    largest = scores.amax(dim=-1, keepdim=True)
+    e = torch.exp(scores - largest)
+    return e
+
+
+def test_a_right_value_that_is_not_yet_the_result_is_told_so():
+    """A line that is right, and told to be wrong, since the result is."""
+    message = check(too_early, "softmax").message
+    assert "What is returned, `e`, is right so far, but not yet what is asked for." in message
+
+
+def test_what_has_no_source_or_ends_by_no_means_gets_no_place():
+    """An error of the course's own, in the place of a card."""
+    shadows = {"F": F, "torch": torch}
+    exec("def layer_norm(x, gamma, beta, eps=1e-5):\n    return x", shadows)
+    assert located("layer_norm", shadows["layer_norm"]) == ()
+    assert located("layer_norm", lambda x, gamma, beta, eps=1e-5: x * gamma) == ()
+
+
+def test_lines_that_have_changed_since_are_not_read(tmp_path, monkeypatch):
+    """The line that stands there now, in the place of the one that was run."""
+    path = tmp_path / "own.py"
+    path.write_text("def weighted_sum(weights, x):\n    wrong = weights @ x + 1\n    return wrong\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("own")
+    assert lines_of(located("weighted_sum", own.weighted_sum)) == {2}
+    path.write_text("def weighted_sum(weights, x):\n    return weights @ x * 2 + weights\n")
+    linecache.checkcache()
+    assert located("weighted_sum", own.weighted_sum) == ()
+
+
+def test_a_right_answer_is_not_looked_into():
+    """Time spent on code that nobody asks about, in each check."""
+    assert located("layer_norm", EXERCISES["layer_norm"].verified) == ()
+
+
+def test_where_the_cause_is_known_the_place_is_folded():
+    """Whoever reads the line first does not read the question."""
+    exercise = EXERCISES["scaled_dot_product_attention_single"]
+    named = next(m for m in exercise.mistakes if m.name == "wrong-axis").answer
+    for answer, name, folded in ((named, exercise.name, True), (odd, "scaled_dot_product_attention", False)):
+        html = as_html(card_rows(judge(EXERCISES[name], answer, look_inside=True)), "wrong")
+        assert ("<summary>Where in your code</summary>" in html) is folded
+        assert ">Where</th>" in html
+
+
+def test_the_code_of_an_answer_is_left_as_it_was():
+    """A global that its second run has changed."""
+    seen = []
+
+    def layer_norm(x, gamma, beta, eps=1e-5):
+        seen.append(1)
+        return x * gamma + beta
+
+    check(layer_norm)
+    assert "__seen__" not in layer_norm.__globals__
+    assert layer_norm(torch.ones(2), 1.0, 0.0).tolist() == [1, 1]
