@@ -16,6 +16,7 @@ from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.diagnosing import property_holds
 from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.pairs import pair
 from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
 
 
@@ -65,6 +66,42 @@ def test_two_mistakes_at_once_are_both_told():
     assert {m.name for m in verdict.named} == {"scale-by-n", "scales-the-weights"} and not verdict.mistakes
     rows = dict(card_rows(verdict))
     assert {rows["One cause"], rows["And another"]} == {m.says for m in verdict.named}
+
+
+def test_behind_a_mistake_that_has_a_name_another_one_is_told():
+    """The first of two mistakes, and the second only once that is mended."""
+    def pool_what_is_hidden(x, mask):
+        low = x.new_zeros(x.shape).masked_fill(mask[:, :, None], -torch.inf)
+        return (x + low).max(1)[0]
+
+    verdict = judge(EXERCISES["max_over_real_tokens"], pool_what_is_hidden)
+    assert [m.name for m in verdict.together] == ["mask-inverted", "nothing-for-an-empty-text"]
+
+
+def test_what_else_fails_is_told_where_it_has_no_name():
+    """Half of it: the variance is named, and that a GPU would refuse the answer is not said."""
+    def by_one_less(x, gamma, beta, eps=1e-5):
+        variance = x.var(-1, keepdim=True) + torch.zeros(1)
+        return (x - x.mean(-1, keepdim=True)) / (variance + eps).sqrt() * gamma + beta
+
+    exercise = EXERCISES["layer_norm"]
+    verdict = judge(exercise, by_one_less)
+    assert [m.name for m in verdict.mistakes] == ["unbiased-variance"] and verdict.besides.kind == "device"
+    assert "On a GPU this would fail" in dict(card_rows(verdict))["And besides"]
+    for mistake in exercise.mistakes:
+        assert "And besides" not in dict(card_rows(judge(exercise, mistake.answer)))
+
+
+def test_whoever_waits_for_two_mistakes_is_told_so(monkeypatch):
+    """A cell that runs for two seconds, and nobody knows what for."""
+    said = []
+    one, other = (next(m for m in EXERCISES["layer_norm"].mistakes if m.name == name)
+                  for name in ("variance-over-positions", "beta-before-gamma"))
+    both = pair(EXERCISES["layer_norm"].verified, one, other).answer
+    judge(EXERCISES["layer_norm"], both, waiting=lambda: said.append("once"))
+    monkeypatch.setattr(naming, "PATIENCE", 0)
+    judge(EXERCISES["layer_norm"], both, waiting=lambda: said.append("at once"))
+    assert said == ["at once"]
 
 
 def test_of_pairs_that_reply_alike_only_what_they_have_in_common_is_told(monkeypatch):

@@ -10,7 +10,7 @@ from course_lib.checks.notebook import course_map, solved
 from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
-from course_lib.checks.notebook.result import Result
+from course_lib.checks.notebook.result import Result, Waiting
 from course_lib.display.live import show
 from course_lib.predictions import ask_again
 from course_lib.upkeep import versions
@@ -49,7 +49,9 @@ def check(answer, name=None, *, record=True):
 
 def _judged(exercise, answer, record):
     """The Result for an answer of the right kind; if it counts, what is right is kept, and how it ended is noted."""
-    verdict = judge(exercise, answer, look_inside=True)
+    waiting = Waiting()
+    verdict = judge(exercise, answer, look_inside=True, waiting=waiting.begin)
+    waiting.end()
     right = verdict.status == "right"
     again = _counted(verdict, answer) if record else 0
     rows = card_rows(verdict, hints(exercise, *[m.says for m in verdict.named[:1]])[:again] if again else ())

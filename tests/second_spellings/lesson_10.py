@@ -280,7 +280,7 @@ def pool_after_a_relu(x, mask):
 
 def pool_what_is_hidden(x, mask):
     low = x.new_zeros(x.shape).masked_fill(mask[:, :, None], -torch.inf)
-    return (x + low).max(1)[0]
+    return (x + low).max(1)[0].nan_to_num(neginf=0)
 
 
 def pool_minus_infinity_for_nobody(x, mask):

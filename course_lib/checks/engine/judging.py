@@ -19,7 +19,16 @@ from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
 from course_lib.checks.engine.locating import locate
 from course_lib.checks.engine.mistakes import Mistake
-from course_lib.checks.engine.naming import Closest, closest, fitting, fitting_like, reply_of, together
+from course_lib.checks.engine.naming import (
+    Closest,
+    besides,
+    closest,
+    fitting,
+    fitting_like,
+    reply_of,
+    together,
+    with_another,
+)
 
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
                  "at work, or something is kept from call to call. Where your code has dropout, is it still on outside "
@@ -39,6 +48,7 @@ class Verdict:
     mistakes: tuple = field(default=())  # the classic mistakes it cannot be told from
     together: tuple = ()  # mistakes that it made at once, where none alone fits
     closest: Closest | None = None  # where these do not fit either
+    besides: Failure | None = None  # how it fails where none of these does
     seen: tuple = ()  # sentences that describe what is wrong, where no mistake is known
     located: tuple = ()  # where in its source it goes wrong, Locateds, where that was asked for
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
@@ -56,15 +66,16 @@ class Verdict:
         return self.failure.cause if self.failure else None
 
 
-def judge(exercise, candidate, seed=0, ask=ask, look_inside=False):
+def judge(exercise, candidate, seed=0, ask=ask, look_inside=False, waiting=lambda: None):
     """Ask all questions of an exercise, and say what the replies show.
 
     candidate:   whatever `ask` can put a Call to; by default a function or class of this process
     seed:        decides the random arguments
     look_inside: also look for the place in the source of a wrong answer, a function or class of this process
+    waiting:     is called once where the search takes more than half a second
     """
     with torch.inference_mode(False), _on_the_cpu(), undisturbed():
-        return _judge(exercise, candidate, seed, ask, look_inside)
+        return _judge(exercise, candidate, seed, ask, look_inside, waiting)
 
 
 def _on_the_cpu():
@@ -72,7 +83,7 @@ def _on_the_cpu():
     return contextlib.nullcontext() if torch.empty(0).is_cpu else torch.device("cpu")
 
 
-def _judge(exercise, candidate, seed, ask, look_inside):
+def _judge(exercise, candidate, seed, ask, look_inside, waiting):
     calls = questions(exercise, seed)
     failures, replies = [], []
     for call in calls:
@@ -88,12 +99,12 @@ def _judge(exercise, candidate, seed, ask, look_inside):
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
     asked = calls[: len(replies)]
-    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask)
+    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting)
     looks = look_inside and verdict.status == "wrong" and verdict.mistakes != (CHANCE,)
     return replace(verdict, located=locate(exercise, candidate, failures)) if looks else verdict
 
 
-def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask):
+def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting):
     """The Verdict on an answer that failed: which mistakes reply as it did, or what is seen of it."""
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
@@ -105,13 +116,18 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask):
                                               or _but_for_the_dtype(exercise, asked, replies, first.call))
         return Verdict(exercise, "wrong", calls, shown, behind or ())
     mistakes = fitting(exercise, asked, replies, first.call)
-    if mistakes or failures[-1].kind == "time":  # nobody waits for more of it
-        return Verdict(exercise, "wrong", calls, shown, mistakes)
+    if not mistakes and failures[-1].kind == "time":  # nobody waits for more of it
+        return Verdict(exercise, "wrong", calls, shown)
+    if mistakes:
+        more = besides(exercise, mistakes, asked, replies)
+        both = more and with_another(exercise, mistakes, asked, replies, first.call)
+        return Verdict(exercise, "wrong", calls, shown, together=both) if both else \
+            Verdict(exercise, "wrong", calls, shown, mistakes, besides=more)
     if seen := gives_back(exercise, asked, replies):
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
-    if both := together(exercise, asked, replies, first.call):
+    if both := together(exercise, asked, replies, first.call, waiting):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, together=behind[:1])

@@ -1,9 +1,10 @@
 """Which mistakes reply as an answer did: one to every call, two made at once, or one to most of the calls."""
 
+import time
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import combinations
 from typing import NamedTuple
 
 from course_lib.checks.engine.asking import ask
@@ -14,8 +15,8 @@ from course_lib.checks.engine.pairs import pair
 
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
-PAIRS = 250  # are asked at most, those that stand first in the file
-WEIGHTS = 1_200  # of all modules that are made for it; large ones take long
+SECONDS = 2.0  # that pairs of mistakes are asked
+PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,50 @@ def fitting_like(exercise, first, calls, replies):
     return fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
 
 
-def together(exercise, calls, replies, first):
+def besides(exercise, mistakes, calls, replies):
+    """How an answer fails beside the mistakes that it fits: the first Failure that none of them has; None where one of
+    them has all.
+
+    Numbers alone tell nothing there, for other words for one thought are rounded otherwise; but on another device, in
+    what an error says, or in what becomes of an argument, they are the same.
+    """
+    left = None
+    for way in (way for m in mistakes for way in m.ways):
+        more = (f for c, r in zip(calls, replies, strict=True)
+                if (f := compare(truth(exercise, c), r, c)) and not _explains(exercise, way, c, f))
+        left = next(more, None)
+        if left is None:
+            return None
+    return left
+
+
+def _explains(exercise, mistake, call, failure):
+    """Does an answer with this mistake fail so, too?"""
+    reply = reply_of(mistake, call)
+    theirs = compare(truth(exercise, call), reply, call)
+    if failure.kind in ("values", "shape"):
+        fine = all(t.isfinite().all() for t in failure.reply.outputs)
+        return theirs is not None and (fine or reply.error or not all(t.isfinite().all() for t in reply.outputs))
+    return theirs is not None and (theirs.kind, theirs.cause) == (failure.kind, failure.cause)
+
+
+def with_another(exercise, mistakes, calls, replies, first):
+    """The pair of one of these mistakes and another one that has all that the answer has; empty where there is none."""
+    for m in (m for m in mistakes if not isinstance(m, ByHand)):
+        for other in exercise.mistakes:
+            both = None if m is other or isinstance(other, ByHand) else pair(exercise.verified, m, other)
+            if both and _behaves_as(both, calls, replies, first) and not besides(exercise, [both], calls, replies):
+                return both.both
+    return ()
+
+
+def together(exercise, calls, replies, first, waiting=lambda: None):
     """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
 
-    Of a test, which says yes or no, there are none: too many pairs would say the same.
+    Of a test, which says yes or no, there are none: too many pairs would say the same. `waiting` is called where it
+    takes long.
     """
+    began, told = time.monotonic(), False
     if truth(exercise, calls[0]).form == "True or False":
         return ()
     edits = [m for m in exercise.mistakes if not isinstance(m, ByHand)]
@@ -65,8 +105,15 @@ def together(exercise, calls, replies, first):
                      for says in (reply_of(m, call) for m in edits)]
             possible = [p for p in possible if _may_be_both(*(alone[i] for i in p), _form(reply), _form(true))]
     both = filter(None, (pair(exercise.verified, edits[i], edits[j]) for i, j in possible))
-    most = min(PAIRS, WEIGHTS // max(1, len(first.weights or ())))
-    found = [p for p in islice(both, most) if _behaves_as(p, calls, replies, first)]
+    found = []
+    for two in both:
+        found += [two] if _behaves_as(two, calls, replies, first) else []
+        took = time.monotonic() - began
+        if took > PATIENCE and not told:
+            waiting()
+            told = True
+        if took > SECONDS:
+            break
     return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
 
 

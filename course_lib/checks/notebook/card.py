@@ -92,6 +92,11 @@ def _cause_rows(verdict):
     if verdict.together:
         first, *others = [mistake.says for mistake in verdict.together]
         rows += [("One cause", first), *(("And another", says) for says in others or [AND_MORE])]
+    if verdict.besides:
+        failure = verdict.besides
+        names = dict(enumerate(argument_names(verdict.exercise)))
+        rows += [("And besides", f"{_said(failure, names)} ({failure.call.special})" if failure.call.special
+                  else _said(failure, names))]
     if closest := verdict.closest:
         of_all = "All" if closest.same == closest.wrong else f"{closest.same} of"
         rows += [("Closest mistake", f"{of_all} your {closest.wrong} wrong results are those of this mistake. "
@@ -107,7 +112,7 @@ def _failure_rows(verdict: Verdict):
     rows = [("Example", _arguments(failure.call, names, verdict.exercise.verified))]
     if failure.kind in ("values", "shape", "dtype") and failure.truth.outputs:
         rows += [("Expected", _outputs(failure, expected=True)), ("Got", _outputs(failure, expected=False))]
-    rows += [("What failed", failure.says if failure.kind == "error" else _fill_in(failure.says, names))]
+    rows += [("What failed", _said(failure, names))]
     if failure.index is not None and _is_near(failure):
         rows += [("Allowed", f"a relative error of {tolerance(failure.call):.1e}")]
     if failure.reply.printed.strip():
@@ -128,6 +133,10 @@ def _what_later_cells_use(verdict):
     if getattr(verdict.exercise.verified, "stands_in", True):
         return "use the course's verified version until yours is right."
     return "need your own code first: this hand-out has no stand-in for it."
+
+
+def _said(failure, names):
+    return failure.says if failure.kind == "error" else _fill_in(failure.says, names)
 
 
 def _fill_in(says, names):

@@ -44,6 +44,26 @@ class Result:
             self.show()
 
 
+class Waiting:
+    """A line that says that the search goes on, and goes away with it; in a terminal there is none."""
+
+    def __init__(self):
+        self._line = None
+
+    def begin(self):
+        """Say so."""
+        if _notebook():
+            from IPython.display import display
+
+            self._line = display({"text/plain": "Not right yet. Looking for what is behind it …"}, raw=True,
+                                 display_id=True)
+
+    def end(self):
+        """Take it away."""
+        if self._line:
+            self._line.update({"text/plain": ""}, raw=True)
+
+
 def _notebook():
     """The IPython shell of a notebook kernel, or None."""
     ipython = sys.modules.get("IPython")
