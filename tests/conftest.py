@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def nobody_has_asked_before():
     """Hints come with repeated mistakes; what one test asked is no mistake of the next one."""
-    checks._times_in_a_row.clear()
+    checks._wrong_in_a_row.clear()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from html import unescape
 from urllib.parse import unquote
 
 import pytest
+import torch
 
 from course_lib import check, predict, progress
 from course_lib.checks import EXERCISES
@@ -162,22 +163,26 @@ def test_every_exercise_has_hints_from_a_question_to_the_steps(name):
     assert steps
 
 
-def test_hints_come_when_the_same_mistake_comes_twice_one_more_each_time():
-    """The answer given away at the first slip, or never a hint."""
-    no_scale = next(m for m in EXERCISES["self_attention"].mistakes if m.name == "no-scale").answer
-    numbers = [check(no_scale, "self_attention").message.count("Hint") for _ in range(5)]
-    assert numbers == [0, 1, 2, 3, 4], "the step about this very cause, where to read again, and the lesson's own"
-    assert "Hint" not in check(lambda *_: None, "self_attention").message, "another mistake begins anew"
+def test_hints_come_with_the_second_wrong_answer_one_more_each_time():
+    """The answer given away at the first slip; or never a hint to one who goes from one mistake to the other."""
+    no_scale, wrong_axis = (next(m for m in EXERCISES["self_attention"].mistakes if m.name == name).answer
+                            for name in ("no-scale", "keys-from-w-q"))
+    told = [check(answer, "self_attention").message.count("Hint") for answer in (no_scale, wrong_axis) * 3]
+    assert told == [0, 1, 2, 3, 4, 4], "a question, where to read again, the first step, all steps"
+    check(own_self_attention, "self_attention")
+    assert "Hint" not in check(no_scale, "self_attention").message, "what is right begins anew"
 
 
-@pytest.mark.parametrize(("name", "mistake", "speaks_of"), [
-    ("scaled_dot_product_attention", "turns-all-axes", "key.T"), ("beam_search", "greedy-instead", "beam_size"),
-    ("patchify", "p-is-the-number-of-patches", "H/p patches"), ("cross_attention", "scales-the-weights", "Look again")])
-def test_the_first_hint_is_about_the_cause_that_was_named(name, mistake, speaks_of):
-    """A mask after the softmax, shown twice, brought a hint about `key.T`."""
-    cause = next(m.says for m in EXERCISES[name].mistakes if m.name == mistake)
-    first, *others = hints(EXERCISES[name], cause)
-    assert speaks_of in first and set(hints(EXERCISES[name])) <= {first, *others}
+def own_self_attention(inputs, W_q, W_k, W_v):
+    return torch.softmax(inputs @ W_q @ (inputs @ W_k).T / W_k.shape[1] ** 0.5, dim=-1) @ (inputs @ W_v)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_hints_end_with_all_steps_and_never_give_them_at_once(name):
+    """The whole recipe as the first help after the question."""
+    question, where, *steps = hints(EXERCISES[name])
+    assert all(len(step) < len(steps[-1]) for step in steps[:-1])
+    assert not re.search(r"^\d+\. ", "\n".join([question, where]), re.MULTILINE)
 
 
 def test_no_lesson_at_hand_means_no_hints(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import inspect
 import pkgutil
+from collections import Counter
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -18,7 +19,7 @@ from course_lib.upkeep import versions
 MODULES = [m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")]
 _THE_COURSE_S_OWN = ("right, but this is the course's own, which stands in for yours. To check your answer, run the "
                      "cell that defines it again, and then this one.")
-_times_in_a_row = {}  # exercise: what was wrong, and how many checks in a row have shown it
+_wrong_in_a_row = Counter()  # by exercise: who goes from one mistake to another is stuck as well
 EXERCISES = {e.name: e for module in MODULES for e in import_module(f"{__name__}.{module}").EXERCISES}
 
 
@@ -54,18 +55,19 @@ def _judged(exercise, answer, record):
     waiting.end()
     right = verdict.status == "right"
     again = _counted(verdict, answer) if record else 0
-    rows = card_rows(verdict, hints(exercise, *[m.says for m in verdict.named[:1]])[:again] if again else ())
+    rows = card_rows(verdict, hints(exercise)[:again] if again else ())
     rows += [("Version", says)] if (says := versions.mismatch()) else []
     return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
 
 
 def _counted(verdict, answer):
-    """Note how an attempt ended, and keep what is right; returns how often in a row the same mistake has come again."""
+    """Note how an attempt ended, and keep what is right; returns how many wrong ones in a row came before this one."""
     name = verdict.exercise.name
     if verdict.status == "right":
         keep(name, answer)
     solved.note(name, verdict.status)
-    return _times_again(verdict)
+    _wrong_in_a_row[name] = _wrong_in_a_row[name] + 1 if verdict.status == "wrong" else 0
+    return max(0, _wrong_in_a_row[name] - 1)
 
 
 def progress():
@@ -103,15 +105,6 @@ def mine(name):
         own, says = None, "the course's own, since later lessons load weights by its names, and yours has others"
     print(f"{name}: {says}.")
     return own or exercise.verified
-
-
-def _times_again(verdict):
-    """How often in a row an exercise has now shown the very same mistake, beyond the first time."""
-    name, failure = verdict.exercise.name, verdict.failure
-    shown = failure and (verdict.mistake or failure.says)
-    before, times = _times_in_a_row.get(name, (None, 0))
-    _times_in_a_row[name] = (shown, times + 1 if shown == before else 0)
-    return _times_in_a_row[name][1] if shown else 0
 
 
 def _refused(says, verified):
