@@ -68,6 +68,34 @@ def test_two_mistakes_at_once_are_both_told():
     assert {rows["One cause"], rows["And another"]} == {m.says for m in verdict.named}
 
 
+@pytest.mark.parametrize("number, told", [(11.3, "11.3"), (2.37, "2.37"), (100, "100"), (8, "8")])
+def test_a_number_that_nobody_wrote_down_is_found_and_told(number, told):
+    """A mistake that is known for 8, and not for 11.3."""
+    verdict = judge(EXERCISES["scaled_dot_product_attention_single"],
+                    lambda query, inputs: torch.softmax(torch.mv(inputs, query) / number, 0) @ inputs)
+    assert [m.name for m in verdict.mistakes] == ["fixed-scale"]
+    assert f"divided by {told}, whatever the width is" in verdict.mistakes[0].says
+
+
+@pytest.mark.parametrize("bottom", [-7.0, -37.5, -300.0])
+def test_the_number_is_that_of_the_answer_and_no_other(bottom):
+    """A number on the card that the learner never wrote."""
+    def hides_a_little(query, key, value, mask=None):
+        scores = torch.einsum("bik,bjk->bij", query, key) / query.shape[-1] ** 0.5
+        return torch.softmax(scores if mask is None else scores.masked_fill(~mask, bottom), -1) @ value
+
+    (named,) = judge(EXERCISES["scaled_dot_product_attention"], hides_a_little).mistakes
+    lowest, _, highest = named.says.split("The masked score is ")[1].split(" below zero")[0].partition(" to ")
+    assert named.name == "not-negative-enough" and float(lowest) <= -bottom <= float(highest or lowest)
+
+
+def test_a_number_has_a_sentence_with_a_place_for_it_and_an_edit():
+    """`{c}` on a card."""
+    for exercise in EXERCISES.values():
+        for mistake in exercise.mistakes:
+            assert "{c}" not in mistake.says and "HOLE" not in getattr(mistake, "source", "")
+
+
 def test_behind_a_mistake_that_has_a_name_another_one_is_told():
     """The first of two mistakes, and the second only once that is mended."""
     def pool_what_is_hidden(x, mask):

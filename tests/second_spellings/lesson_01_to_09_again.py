@@ -21,6 +21,6 @@ SPELLINGS = {
         "leaky-relu": lesson_08.LeakyWithAnotherSlope,
     },
     "sinusoidal_positions": {
-        "hard-coded-512": lesson_09.as_wide_as_my_model,
+        "fixed-width": lesson_09.as_wide_as_my_model,
     },
 }

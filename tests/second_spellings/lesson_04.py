@@ -460,7 +460,7 @@ SPELLINGS = {
         "fourth-root": scale_of_one_half_of_the_product,
         "scales-the-weights": weights_over_the_root,
         "scales-twice": shrinks_the_inputs_for_good,
-        "hard-coded-8": width_of_the_paper,
+        "fixed-scale": width_of_the_paper,
         "no-softmax": scaled_scores_times_inputs,
         "sigmoid": scaled_gates,
         "wrong-axis": scaled_column,

@@ -27,6 +27,7 @@ from course_lib.checks.engine.naming import (
     fitting_like,
     reply_of,
     together,
+    with_a_constant,
     with_another,
 )
 
@@ -119,6 +120,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
     if not mistakes and failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown)
     if mistakes:
+        mistakes = tuple(_with_its_number(m, asked, replies, first.call) for m in mistakes)
         more = besides(exercise, mistakes, asked, replies)
         both = more and with_another(exercise, mistakes, asked, replies, first.call)
         return Verdict(exercise, "wrong", calls, shown, together=both) if both else \
@@ -127,6 +129,8 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
+    if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
+        return Verdict(exercise, "wrong", calls, shown, mistakes)
     if both := together(exercise, asked, replies, first.call, waiting):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
@@ -137,6 +141,11 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
+
+
+def _with_its_number(mistake, calls, replies, first):
+    """A mistake that fits, with the number of the answer in its sentence: others may fit as well as the one it has."""
+    return (*(with_a_constant((mistake,), calls, replies, first) if mistake.tells_a_number else ()), mistake)[0]
 
 
 def _but_for_the_dtype(exercise, calls, replies, first):

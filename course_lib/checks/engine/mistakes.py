@@ -17,6 +17,9 @@ prints it. Neighbouring `-` lines are one place, and have to stand there exactly
 first of them is, relative to each other as they are written here. `#` begins a comment line. A line `  or` begins the
 same mistake once more, where other words for the same thought reply differently: another number, another kind of error.
 
+`HOLE(8)` in an edit is 8, and stands for any number as well: the one is looked for that an answer's replies fit.
+`{c}` in its sentences is that number.
+
 The classic mistakes stand first: where two have been made at once, those are tried together before the others.
 """
 
@@ -33,6 +36,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 
+HOLE = re.compile(r"HOLE\(([^()]*)\)")
 FOLDER = Path(__file__).parents[1] / "mistakes"
 
 
@@ -50,8 +54,19 @@ class Mistake:
     """
 
     def __init__(self, name, says, of, make_source, seen="", right="", others=()):
-        self.name, self.says, self.seen, self.ways = name.replace("_", "-"), says, seen, (self, *others)
+        self.name, self._says, self.seen, self.ways = name.replace("_", "-"), says, seen, (self, *others)
         self._of, self._make_source, self._right = of, make_source, right
+        self.told = ""  # what is told of its number, where that is not known
+
+    @property
+    def says(self):
+        """Its sentence, with the number in it where it has one."""
+        return self._says.replace("{c}", self.told or self.constant) if self.tells_a_number else self._says
+
+    @property
+    def tells_a_number(self):
+        """Is there a place in its sentence for the number that may be any?"""
+        return "{c}" in self._says
 
     @property
     def right(self):
@@ -59,9 +74,25 @@ class Mistake:
         return self._right or plain_source(self._of)
 
     @cached_property
+    def template(self):
+        """The text of the wrong answer, a number that may be any as `HOLE(8)`."""
+        return self._make_source()
+
+    @property
     def source(self):
         """The text of the wrong answer."""
-        return self._make_source()
+        return HOLE.sub(r"\1", self.template)
+
+    @property
+    def constant(self):
+        """The number that may be any, as text; None where there is none."""
+        found = HOLE.search(self.template)
+        return found and found[1]
+
+    def with_constant(self, number):
+        """The same mistake with another number, as text."""
+        template = HOLE.sub(f"HOLE({number})", self.template)
+        return Mistake(self.name, self._says, self._of, lambda: template, self.seen, self._right)
 
     @cached_property
     def answer(self):
@@ -119,11 +150,11 @@ def in_code(exercises):
     answers = {e.name: e.verified for e in exercises}
 
     def coded(source, answer):
-        source = "\n\n".join([*map(plain_source, _run_on(source, answer, answers)), source])
+        source = "\n\n".join([*map(plain_source, _run_on(HOLE.sub(r"\1", source), answer, answers)), source])
         return base64.b64encode(source.encode()).decode()
 
     rows = {e.name: [["", "", coded(plain_source(e.verified), e.verified)]]
-            + [[m.name, m.says, *(coded(way.source, e.verified) for way in m.ways)]
+            + [[m.name, m._says, *(coded(way.template, e.verified) for way in m.ways)]
                for m in e.mistakes if not isinstance(m, ByHand)] for e in exercises}
     return json.dumps(rows, indent=1, sort_keys=True) + "\n"
 
@@ -269,7 +300,7 @@ def _edited(path, written, answer, places):
         lines[first:last] = new
     source, where = "\n".join(lines), f"{_at(path, written.line)}: {written.name}"
     try:
-        ast.parse(source)
+        ast.parse(HOLE.sub(r"\1", source))
     except SyntaxError as error:
         line = (error.text or "").strip()
         raise MistakesError(f"{where}: what is left is no Python: {error.msg} in `{line}`") from None

@@ -1,5 +1,6 @@
 """Which mistakes reply as an answer did: one to every call, two made at once, or one to most of the calls."""
 
+import math
 import time
 import warnings
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from course_lib.checks.engine.pairs import pair
 
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
+NUMBERS = """0 1e-12 1e-10 1e-9 1e-8 1e-7 1e-6 1e-5 1e-4 1e-3 0.01 0.05 0.1 0.2 0.25 0.5 0.7 0.8 0.9 1 1.5 2 3 4 5 6 7 8
+10 12 16 20 24 32 50 64 80 100 128 200 256 500 512 768 1000 1024 2048 5000 10000 20000 50000 100000 500000 1e6 1e9 1e12
+""".split()  # that people write
+STEPS, GOLDEN = 40, (math.sqrt(5) - 1) / 2
 SECONDS = 2.0  # that pairs of mistakes are asked
 PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
@@ -48,6 +53,54 @@ def fitting_like(exercise, first, calls, replies):
     same = [(c, r) for c, r in zip(calls, replies, strict=True) if _given(c) == _given(first)]
     plain = [reply for call, reply in same if call is first or not call.special]
     return fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
+
+
+def with_a_constant(mistakes, calls, replies, first):
+    """The first of some mistakes that fits with a number in it that need not be the one that it is kept with.
+
+    Where several numbers fit, from the smallest to the largest that people write is told.
+    """
+    reply = next(r for c, r in zip(calls, replies, strict=True) if c is first)
+    ways = (way for m in mistakes if not isinstance(m, ByHand) for way in m.ways if way.constant)
+    for way in ways:
+        if found := [m for m in _that_fit(way, first, reply) if _behaves_as(m, calls, replies, first)]:
+            found[0].told = f"{found[0].constant} to {found[-1].constant}" if len(found) > 1 else ""
+            return (found[0],)
+    return ()
+
+
+def _that_fit(mistake, call, reply):
+    """A mistake with each usual number with which it replies so to a call; else with the one that comes nearest."""
+    def with_it(number):
+        return reply_of.__wrapped__(mistake.with_constant(number), call)
+
+    tried = {number: with_it(number) for number in NUMBERS}
+    fit = [number for number, theirs in tried.items() if alike(theirs, reply)]
+    if not fit:
+        nearest = _nearest(lambda number: _far(with_it(repr(number)), reply), [_far(r, reply) for r in tried.values()])
+        rounded = (f"{nearest:.{digits}g}" for digits in (2, 3, 6) if nearest)
+        fit = next(([number] for number in rounded if alike(with_it(number), reply)), [])
+    return [mistake.with_constant(number) for number in fit]
+
+
+def _nearest(distance, distances):
+    """Where a distance is smallest, between the two usual numbers beside the one where it is; by the golden section."""
+    best = min(range(len(distances)), key=distances.__getitem__)
+    if not 0 < best < len(distances) - 1 or distances[best] == math.inf:
+        return None
+    low, high = float(NUMBERS[best - 1]), float(NUMBERS[best + 1])
+    for _ in range(STEPS):
+        one, other = high - (high - low) * GOLDEN, low + (high - low) * GOLDEN
+        low, high = (low, other) if distance(one) < distance(other) else (one, high)
+    return (low + high) / 2
+
+
+def _far(theirs, reply):
+    """How far the numbers of one reply are from those of another; infinitely where they cannot be compared."""
+    if theirs.error or reply.error or [t.shape for t in theirs.outputs] != [t.shape for t in reply.outputs]:
+        return math.inf
+    far = sum((t.double() - r.double()).abs().sum().item() for t, r in zip(theirs.outputs, reply.outputs, strict=True))
+    return far if math.isfinite(far) else math.inf
 
 
 def besides(exercise, mistakes, calls, replies):
