@@ -107,7 +107,7 @@ def test_a_classic_mistake_is_rejected_by_its_name(name, mistake):
     result = check(mistake.answer, name)
     assert not result.passed
     assert result.mistake == mistake.name
-    assert mistake.says in result.message
+    assert all(part in result.message for part in mistake._says.split("{c}")), "its number may not be known so well"
     assert "\n  Or" not in result.message
 
 

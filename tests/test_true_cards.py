@@ -96,6 +96,26 @@ def test_a_number_has_a_sentence_with_a_place_for_it_and_an_edit():
             assert "{c}" not in mistake.says and "HOLE" not in getattr(mistake, "source", "")
 
 
+def nothing_but(number, result):
+    """A result with one number in every place."""
+    if isinstance(result, tuple):
+        return tuple(nothing_but(number, part) for part in result)
+    return torch.full_like(result, number) if isinstance(result, torch.Tensor) else type(result)(number)
+
+
+FUNCTIONS = [e for e in EXERCISES.values() if not isinstance(e.verified, type) and e.name not in ("beam_search",)]
+
+
+@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda e: e.name)
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_answer_that_gives_one_number_alone_is_told_so(exercise, number):
+    """Two mistakes at once, which together come to 0, on the card of a learner who returned zeros."""
+    rows = dict(card_rows(judge(exercise, lambda *args: nothing_but(number, exercise.verified(*args)))))
+    assert "One cause" not in rows and "Closest mistake" not in rows
+    assert "Likely cause" in rows or re.search(
+        r"Every number that it gives is|It returns the same whatever it is called with", rows["What we see"])
+
+
 def test_behind_a_mistake_that_has_a_name_another_one_is_told():
     """The first of two mistakes, and the second only once that is mended."""
     def pool_what_is_hidden(x, mask):

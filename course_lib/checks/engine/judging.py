@@ -14,7 +14,7 @@ import torch
 
 from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undisturbed
 from course_lib.checks.engine.comparing import Failure, alike, compare
-from course_lib.checks.engine.diagnosing import gives_back, what_is_seen
+from course_lib.checks.engine.diagnosing import is_trivial, what_is_seen
 from course_lib.checks.engine.exercise import Exercise, questions, truth
 from course_lib.checks.engine.identities import LAYOUTS
 from course_lib.checks.engine.locating import locate
@@ -125,7 +125,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         both = more and with_another(exercise, mistakes, asked, replies, first.call)
         return Verdict(exercise, "wrong", calls, shown, together=both) if both else \
             Verdict(exercise, "wrong", calls, shown, mistakes, besides=more)
-    if seen := gives_back(exercise, asked, replies):
+    if seen := is_trivial(exercise, asked, replies):
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))

@@ -19,6 +19,7 @@ same mistake once more, where other words for the same thought reply differently
 
 `HOLE(8)` in an edit is 8, and stands for any number as well: the one is looked for that an answer's replies fit.
 `{c}` in its sentences is that number.
+It may be 1e12 as well, so it stands for no length and no number of things.
 
 The classic mistakes stand first: where two have been made at once, those are tried together before the others.
 """

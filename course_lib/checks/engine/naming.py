@@ -78,7 +78,7 @@ def _that_fit(mistake, call, reply):
     fit = [number for number, theirs in tried.items() if alike(theirs, reply)]
     if not fit:
         nearest = _nearest(lambda number: _far(with_it(repr(number)), reply), [_far(r, reply) for r in tried.values()])
-        rounded = (f"{nearest:.{digits}g}" for digits in (2, 3, 6) if nearest)
+        rounded = (f"{float(f'{nearest:.{digits}g}'):g}" for digits in (2, 3, 6) if nearest)
         fit = next(([number] for number in rounded if alike(with_it(number), reply)), [])
     return [mistake.with_constant(number) for number in fit]
 
