@@ -44,7 +44,7 @@ def main():
 def card():
     """The rows of the card that a learner gets for this mistake."""
     exercise = EXERCISES[EXERCISE]
-    return card_rows(judge(exercise, next(m for m in exercise.mistakes if m.name == MISTAKE).answer))
+    return card_rows(judge(exercise, next(m for m in exercise.mistakes if m.name == MISTAKE).answer, look_inside=True))
 
 
 def drawn(rows, browser):
