@@ -94,7 +94,8 @@ def test_a_mistake_that_nobody_thought_of_is_found_in_code_that_is_written_other
     """"Not one result is right, whatever the sizes", and no place to begin."""
     message = check(odd, "scaled_dot_product_attention").message
     assert "weights = weights.clamp(max=0.7)" in message
-    assert "What goes in, `weights`, is right. What comes out of the line, `weights.clamp(max=0.7)`, is not." in message
+    assert ("What goes in, `weights`, is right. What comes out of the line, `weights.clamp(max=0.7)`, is not what the "
+            "rest of your code needs. With another value there, it gives the right result.") in message
 
 
 class Activated(nn.Module):
@@ -116,6 +117,18 @@ def test_a_wrong_part_is_told_where_it_is_called_and_where_it_is_made():
     """A line of `forward` that is as it should be, where the mistake stands in `__init__`."""
     (found,) = located("FeedForward", Activated)
     assert [text.strip() for text in found.lines.values()] == ["self.act = nn.Hardswish()", "return self.act(hidden)"]
+
+
+def scaled_by_the_number_of_inputs(query, inputs):
+    d = inputs.size(0)
+    scores = inputs @ query / math.sqrt(d)
+    return F.softmax(scores, dim=0) @ inputs
+
+
+def test_a_size_is_in_doubt_with_the_line_that_uses_it():
+    """The line that divides, which is as it should be, where the width was read off the wrong axis."""
+    (found,) = located("scaled_dot_product_attention_single", scaled_by_the_number_of_inputs)
+    assert [text.strip().split()[0] for text in found.lines.values()] == ["d", "scores"]
 
 
 def over_again(weights, x):

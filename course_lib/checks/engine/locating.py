@@ -21,11 +21,11 @@ from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.checks.engine.tracing import traced
 
 CALLS = 3  # that values are compared in
-SECONDS = 1.5  # then nothing is said
+SECONDS = 1.0  # then nothing is said
 AT_MOST = 0.5  # seconds for one call
 FIRST = 8  # places that are tried as the first of two
 KINDS = "values", "shape", "form", "error"  # of failures that values can tell of
-SIZE = re.compile(r"len\([\w.]+\)$|\w+\.shape(\[-?\d\])?$|\w+\.(size|dim|numel)\(-?\d?\)$")  # is never wrong itself
+SIZE = re.compile(r"[\w.]+\.(shape|size\(\))$")  # all sizes of a tensor: which of them is taken may be wrong
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ def locate(exercise, candidate, failures):
         return ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were shown when it was asked
-        world = _World(exercise, mine, calls, [_way(true, call)[0] for call in calls], time.monotonic() + SECONDS,
-                       _built_otherwise(mine, true, calls[0]))
+        ways = [_way(true, call) for call in calls]
+        world = _World(exercise, mine, true, calls, [values for values, _ in ways], ways[0][1],
+                       time.monotonic() + SECONDS, _built_otherwise(mine, true, calls[0]))
         return tuple(_Search(world).located())
 
 
@@ -84,8 +85,10 @@ class _World:
 
     exercise: object
     mine: object
+    right: object
     calls: list
     true: list
+    true_needs: dict  # what each of these was made of, in the first call
     until: float
     other: dict  # {attribute: lines} of what a module was built with
 
@@ -124,9 +127,9 @@ class _Search:
                 return ()
             if found and _size(region) > _size(found[0][1]):
                 break
-            if self._healing(keys):
-                found.append((keys, region))
-        told = [self._told(keys, region) for keys, region in found]
+            if by := self._healing(keys):
+                found.append((keys, region, by))
+        told = [self._told(*one) for one in found]
         if told:
             return self._nearer(candidates, told[0]) if all(t.lines == told[0].lines for t in told) else ()
         if self.result and self.right[self.result] and not self.healed[0]:
@@ -152,7 +155,7 @@ class _Search:
                 more = [k for k in after.keys if after.right[k] and not self.right.get(k) and k not in keys
                         and not self.mine.places[k[0]].name]
                 if more and (others := after.located()):
-                    return [self._told(keys, region), *others]
+                    return [self._told(keys, region, values), *others]
         return ()
 
     def _candidates(self):
@@ -163,20 +166,36 @@ class _Search:
         again = [(tuple(keys), set().union(*map(regions.get, keys))) for keys in of_place.values() if len(keys) > 1]
         return sorted(alone + again, key=lambda found: (_size(found[1]), found[0]))
 
-    def _told(self, keys, region):
+    def _told(self, keys, region, by):
         inputs = self._inputs(region)
         lines = {line for k in region for line in self._lines(k)}
         lines |= {line for using in inputs.values() for k in using for line in self._renamed(k)}
         made_here = (words for words, using in inputs.items() if self._made_in(using) or words in self.mine.sources)
-        before = next(((words,) for words in made_here if self._healing(inputs[words], as_input=True)), None) \
-            or self._exchanged(inputs)
+        before = next(((words,) for words in made_here if self._healing(inputs[words], as_input=True)
+                       or not self._is_near(inputs[words], by, _size(region))), None) or self._exchanged(inputs)
         made = {line for words in before for line in self._made_in(inputs[words])}
         if made:
-            lines |= set(range(min(lines | made), max(lines | made) + 1))
+            between = made.union(*(self.mine.places[k[0]].lines for k in region))
+            lines |= set(range(min(between), max(between) + 1))
         return Located(self._texts(lines), self.mine.places[keys[0][0]].words, tuple(inputs), before)
 
     def _texts(self, lines):
         return {n: self.mine.lines[n - 1] for n in sorted(lines)}
+
+    def _is_near(self, keys, others, steps):
+        """Is what goes in here one of the values that the verified answer makes these others of, in so many steps?"""
+        near, todo = set(), {k for k in self.true_keys if any(_same(self.true[0][k], self.true[0][o]) for o in others)}
+        for _ in range(steps + 1):
+            near |= todo
+            todo = {n for k in todo for n in self._made_of(k)} - near
+        return all(any(_same(self.values[0].get(k), self.true[0].get(o)) for o in near) for k in keys)
+
+    def _made_of(self, key):
+        """What a value on the verified way was made of, through the variables it was put into."""
+        for need in filter(None, self.world.true_needs.get(key, ())):
+            yield need
+            if self.world.right.places[need[0]].name:
+                yield from self._made_of(need)
 
     def _inputs(self, region):
         """{words: keys} of the tensors that go into a region."""
@@ -247,8 +266,8 @@ class _Search:
         return {k for k in region if not self.mine.places[k[0]].name}
 
     def _healing(self, keys, as_input=False):
-        """Does all come out right with values of the verified answer in these places?"""
-        return any(self.world.heals(self._with(keys, values)) for values in self._fitting(keys, as_input))
+        """The places on the verified way whose values bring all right in the place of these; None where none do."""
+        return next((o for o in self._fitting(keys, as_input) if self.world.heals(self._with(keys, o))), None)
 
     def _with(self, keys, others):
         """What takes the answer's places in each call: what was put right before, and these values."""

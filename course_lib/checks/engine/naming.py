@@ -20,7 +20,7 @@ NUMBERS = """0 1e-12 1e-10 1e-9 1e-8 1e-7 1e-6 1e-5 1e-4 1e-3 0.01 0.05 0.1 0.2 
 10 12 16 20 24 32 50 64 80 100 128 200 256 500 512 768 1000 1024 2048 5000 10000 20000 50000 100000 500000 1e6 1e9 1e12
 """.split()  # that people write
 STEPS, GOLDEN = 40, (math.sqrt(5) - 1) / 2
-SECONDS = 2.0  # that pairs of mistakes are asked
+SECONDS = 1.5  # that pairs of mistakes are asked
 PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
 

@@ -7,7 +7,7 @@ from course_lib.display import markup
 WHERE = ("Where", "And where")
 MOST = 6  # lines that are shown
 SHORT = 40  # letters of an expression that a sentence can hold
-REST = "With the right value instead, the rest of your code gives the right result."
+REST = "With another value there, it gives the right result."
 
 
 class Lines(str):
@@ -19,7 +19,7 @@ class Lines(str):
 def where_rows(located):
     """The rows (label, text) of some Locateds."""
     one = REST if located and located[0].wrong else ""
-    ends = [one] if len(located) == 1 else ["", "With the right values in both places, the result is right."]
+    ends = [one] if len(located) == 1 else ["", "With other values in both places, it gives the right result."]
     return [(label, _words(one, end)) for label, one, end in zip(WHERE, located, ends, strict=False)]
 
 
@@ -45,9 +45,9 @@ def _sentence(located, lines):
     inputs = _listed(located.inputs)
     if located.before:
         return (f"{_listed(located.before) or 'What goes in'} is right so far, but not what is needed next: is a step "
-                f"missing, or one too many? What comes out{wrong} is not right.")
+                f"missing, or one too many? What comes out{wrong} is not what the rest of your code needs.")
     good = f"What goes in, {inputs}, is right. " if inputs else ""
-    return f"{good}What comes out of the {lines}{wrong} is not{'' if good else ' right'}."
+    return f"{good}What comes out of the {lines}{wrong} is not what the rest of your code needs."
 
 
 def _listed(words):
