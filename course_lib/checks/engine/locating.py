@@ -155,7 +155,9 @@ class _Search:
                 more = [k for k in after.keys if after.right[k] and not self.right.get(k) and k not in keys
                         and not self.mine.places[k[0]].name]
                 if more and (others := after.located()):
-                    return [self._told(keys, region, values), *others]
+                    both = [self._told(keys, region, values), *others]
+                    if not any(t.before for t in both):  # or one wrong value may have gone into both
+                        return both
         return ()
 
     def _candidates(self):
