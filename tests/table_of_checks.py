@@ -62,7 +62,8 @@ def row(name, seeds):
 
 def _names(verdict, mistake):
     """Whether a verdict gives this classic mistake as the cause, and no other."""
-    return verdict.mistakes == (mistake,) or bool(verdict.failure and verdict.failure.cause == mistake.name)
+    fits = [m.name for m in verdict.mistakes] == [mistake.name]
+    return fits or bool(verdict.failure and verdict.failure.cause == mistake.name)
 
 
 def main():

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import inspect
 import linecache
 import math
 
@@ -16,6 +17,7 @@ from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.checks.engine.pairs import pair
 from course_lib.checks.notebook.card import as_html, card_rows
+from tests.marked_answers import DOUBLE, KNOWN, ODD
 
 EVERY = 8  # of the mistakes of one exercise, so that all are asked in half a minute
 ELSEWHERE = {  # the edit stands in no line that is told: a value of the right way is used for something else
@@ -67,6 +69,36 @@ def test_most_mistakes_are_found_in_one_line(name):
     lines = [lines_of(located(name, written(m, name))) for m in mistakes]
     assert sum(map(bool, lines)) > 0.6 * len(lines)
     assert sum(len(of_one) == 1 for of_one in lines) > 0.4 * len(lines)
+
+
+def marked(answer):
+    """The lines of an answer that are marked as wrong."""
+    lines, start = inspect.getsourcelines(answer)
+    return {start + i for i, line in enumerate(lines) if line.rstrip().endswith("#!")}
+
+
+@pytest.mark.parametrize("answer", ODD, ids=lambda a: a.__name__)
+def test_of_a_mistake_that_nobody_wrote_down_the_line_is_told(answer):
+    """A search that finds what is in the catalogue, and nothing that is not."""
+    verdict = judge(EXERCISES[ODD[answer]], answer, look_inside=True)
+    assert verdict.status == "wrong"
+    assert marked(answer) <= lines_of(verdict.located) and len(lines_of(verdict.located)) <= 4
+
+
+@pytest.mark.parametrize("answer", DOUBLE, ids=lambda a: a.__name__)
+def test_of_two_mistakes_that_nobody_wrote_down_one_is_told_at_least(answer):
+    """A card without a name and without a place, for the learner who needs one most."""
+    verdict = judge(EXERCISES[DOUBLE[answer]], answer, look_inside=True)
+    assert verdict.status == "wrong"
+    assert marked(answer) & lines_of(verdict.located)
+
+
+@pytest.mark.parametrize("answer", KNOWN, ids=lambda a: a.__name__)
+def test_a_known_mistake_has_its_name_or_its_line(answer):
+    """The name of another mistake, or a line with which nothing is wrong, where there is no name."""
+    verdict = judge(EXERCISES[KNOWN[answer]], answer, look_inside=True)
+    assert verdict.status == "wrong"
+    assert verdict.mistakes or verdict.together or marked(answer) <= lines_of(verdict.located)
 
 
 def test_of_two_mistakes_both_lines_are_told():
