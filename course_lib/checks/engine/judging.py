@@ -121,8 +121,8 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         return Verdict(exercise, "wrong", calls, shown)
     if mistakes:
         mistakes = tuple(_with_its_number(m, asked, replies, first.call) for m in mistakes)
-        more = besides(exercise, mistakes, asked, replies)
-        both = more and with_another(exercise, mistakes, asked, replies, first.call)
+        more = besides(exercise, mistakes, failures)
+        both = more and with_another(exercise, mistakes, asked, replies, first.call, failures)
         return Verdict(exercise, "wrong", calls, shown, together=both) if both else \
             Verdict(exercise, "wrong", calls, shown, mistakes, besides=more)
     if seen := is_trivial(exercise, asked, replies):

@@ -20,6 +20,9 @@ NUMBERS = """0 1e-12 1e-10 1e-9 1e-8 1e-7 1e-6 1e-5 1e-4 1e-3 0.01 0.05 0.1 0.2 
 10 12 16 20 24 32 50 64 80 100 128 200 256 500 512 768 1000 1024 2048 5000 10000 20000 50000 100000 500000 1e6 1e9 1e12
 """.split()  # that people write
 STEPS, GOLDEN = 40, (math.sqrt(5) - 1) / 2
+EVERYWHERE = {"", "large values", "gradients", "float64", "arguments not contiguous in memory", "train mode",
+              "arguments as if on a GPU", "only what has no default", "the first call once more",
+              "sizes up to seventy"}  # calls on which a mistake in what is computed is wrong as well
 SECONDS = 1.5  # that pairs of mistakes are asked
 PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
@@ -103,39 +106,39 @@ def _far(theirs, reply):
     return far if math.isfinite(far) else math.inf
 
 
-def besides(exercise, mistakes, calls, replies):
+def besides(exercise, mistakes, failures):
     """How an answer fails beside the mistakes that it fits: the first Failure that none of them has; None where one of
     them has all.
 
-    Numbers alone tell nothing there, for other words for one thought are rounded otherwise; but on another device, in
-    what an error says, or in what becomes of an argument, they are the same.
+    Other finite numbers tell nothing, for other words for one thought are rounded otherwise; but where the mistake is
+    right, on another device, in what an error says, or in what becomes of an argument, they do.
     """
+    telling = [f for f in failures if f.kind not in ("values", "shape") or f.cause or f.call.special not in EVERYWHERE
+               or not all(t.isfinite().all() for t in f.reply.outputs)]
     left = None
     for way in (way for m in mistakes for way in m.ways):
-        more = (f for c, r in zip(calls, replies, strict=True)
-                if (f := compare(truth(exercise, c), r, c)) and not _explains(exercise, way, c, f))
-        left = next(more, None)
+        left = next((f for f in telling if not _explains(exercise, way, f)), None)
         if left is None:
             return None
     return left
 
 
-def _explains(exercise, mistake, call, failure):
+def _explains(exercise, mistake, failure):
     """Does an answer with this mistake fail so, too?"""
-    reply = reply_of(mistake, call)
-    theirs = compare(truth(exercise, call), reply, call)
-    if failure.kind in ("values", "shape"):
+    reply = reply_of(mistake, failure.call)
+    theirs = compare(truth(exercise, failure.call), reply, failure.call)
+    if failure.kind in ("values", "shape") and not failure.cause:
         fine = all(t.isfinite().all() for t in failure.reply.outputs)
-        return theirs is not None and (fine or reply.error or not all(t.isfinite().all() for t in reply.outputs))
+        return theirs is not None and bool(fine or reply.error or not all(t.isfinite().all() for t in reply.outputs))
     return theirs is not None and (theirs.kind, theirs.cause) == (failure.kind, failure.cause)
 
 
-def with_another(exercise, mistakes, calls, replies, first):
+def with_another(exercise, mistakes, calls, replies, first, failures):
     """The pair of one of these mistakes and another one that has all that the answer has; empty where there is none."""
     for m in (m for m in mistakes if not isinstance(m, ByHand)):
         for other in exercise.mistakes:
             both = None if m is other or isinstance(other, ByHand) else pair(exercise.verified, m, other)
-            if both and _behaves_as(both, calls, replies, first) and not besides(exercise, [both], calls, replies):
+            if both and _behaves_as(both, calls, replies, first) and not besides(exercise, [both], failures):
                 return both.both
     return ()
 
