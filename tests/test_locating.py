@@ -13,10 +13,12 @@ from torch import nn
 
 from course_lib import check
 from course_lib.checks import EXERCISES
+from course_lib.checks.engine import locating
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.checks.engine.pairs import pair
 from course_lib.checks.notebook.card import as_html, card_rows
+from course_lib.checks.notebook.where import where_rows
 from tests.marked_answers import DOUBLE, KNOWN, ODD
 
 EVERY = 8  # of the mistakes of one exercise, so that all are asked in half a minute
@@ -195,6 +197,32 @@ def test_what_has_no_source_or_ends_by_no_means_gets_no_place():
     exec("def layer_norm(x, gamma, beta, eps=1e-5):\n    return x", shadows)
     assert located("layer_norm", shadows["layer_norm"]) == ()
     assert located("layer_norm", lambda x, gamma, beta, eps=1e-5: x * gamma) == ()
+
+
+def unusual(weights, /, x=None, *, also: int = 0):
+    parts = []
+    if also:
+        parts.append()
+    total: torch.Tensor = weights @ x
+    parts.append(total + 1)
+    return parts[0]
+
+
+def test_code_that_is_written_unusually_gets_a_card():
+    """An error of the course's own for an argument before `/`, or a list that nothing is appended to."""
+    assert "parts.append(total + 1)" in check(unusual, "weighted_sum").message
+
+
+def test_a_long_result_that_is_right_so_far_has_a_whole_sentence():
+    """"What is returned, , is right so far": its name is too long to be quoted."""
+    ((_, text),) = where_rows([locating.Located({3: "    return x"}, "", ("x" * 50,))])
+    assert text.endswith("What is returned is right so far, but not yet what is asked for.")
+
+
+def test_a_search_that_runs_out_of_time_tells_nothing(monkeypatch):
+    """A line that is told since nobody had time to try the others."""
+    monkeypatch.setattr(locating, "SECONDS", 0)
+    assert located("scaled_dot_product_attention", odd) == ()
 
 
 def test_lines_that_have_changed_since_are_not_read(tmp_path, monkeypatch):

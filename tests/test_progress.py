@@ -185,6 +185,14 @@ def test_hints_end_with_all_steps_and_never_give_them_at_once(name):
     assert not re.search(r"^\d+\. ", "\n".join([question, where]), re.MULTILINE)
 
 
+def test_an_exercise_whose_hints_were_taken_out_has_a_card(tmp_path, monkeypatch):
+    """A learner who tidied up the text of a notebook got an IndexError with the second wrong answer."""
+    monkeypatch.chdir(tmp_path)
+    cell = {"cell_type": "markdown", "source": ["## A section\n", "### Exercise 1: `reweight`"]}
+    (tmp_path / "02_untrained.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert hints(EXERCISES["reweight"]) == ("Look again at the section “A section”, above the exercise.",)
+
+
 def test_no_lesson_at_hand_means_no_hints(tmp_path, monkeypatch):
     """A notebook that is damaged, or that was moved away, stopped the check."""
     monkeypatch.chdir(tmp_path)

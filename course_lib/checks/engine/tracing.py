@@ -30,7 +30,6 @@ class Place:
     words: str
     parts: tuple
     name: str = ""  # where it is nothing but a variable
-    writes: bool = False
     calls: str = ""  # the attribute of `self` that is called
     inside: str = ""  # the function that it stands in, where it calls an argument of that
 
@@ -121,7 +120,7 @@ class Traced:
         if isinstance(node, LOOKED_AT) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             self.add(node, decided)
 
-    def add(self, node, decided=None, writes=False):
+    def add(self, node, decided=None):
         """One more place."""
         decided = decided or {}
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
@@ -130,7 +129,7 @@ class Traced:
         name = node.id if isinstance(node, ast.Name) else ""
         node.number = len(self.places)
         called = getattr(getattr(node, "func", None), "id", "")
-        self.places.append(Place(frozenset(lines), ast.unparse(node), tuple(_parts(node)), name, writes, _of_self(node),
+        self.places.append(Place(frozenset(lines), ast.unparse(node), tuple(_parts(node)), name, _of_self(node),
                                  self._inside.get(called, "")))
         return node.number
 
@@ -153,7 +152,10 @@ def traced(answer, usual=()):
              and n.lineno <= code.co_firstlineno <= n.end_lineno and not n.decorator_list]
     if len(found) != 1:
         return None
-    names = _names(answer)
+    try:
+        names = _names(answer)
+    except ValueError:  # a variable around it has no value
+        return None
     of = Traced(found[0], [line.rstrip("\n") for line in lines], usual)
     names[EYE] = of.seen
     try:
@@ -206,9 +208,10 @@ def _what_is_put_where(node):
             yield from zip(target.elts, node.value.elts, strict=False) if both else [(target, node.value)]
     elif isinstance(node, ast.For | ast.comprehension):
         yield node.target, node.iter
-    elif isinstance(node, ast.AugAssign | ast.NamedExpr):
+    elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.AnnAssign) and node.value:
         yield node.target, node.value
-    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("append", "extend", "insert"):
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("append", "extend", "insert") \
+            and node.args:
         yield ast.Name(getattr(node.func.value, "id", ""), ast.Store()), node.args[-1]
 
 
@@ -222,7 +225,8 @@ def _asks_for_none(test):
 
 def _lines_of_defaults(function, usual):
     """{argument: line} of the arguments that have a number by default which is not the usual one."""
-    args = function.args.args[len(function.args.args) - len(function.args.defaults):] + function.args.kwonlyargs
+    by_place = [*function.args.posonlyargs, *function.args.args]
+    args = by_place[len(by_place) - len(function.args.defaults):] + function.args.kwonlyargs
     defaults = [*function.args.defaults, *function.args.kw_defaults]
     return {a.arg: d.lineno for a, d in zip(args, defaults, strict=True)
             if getattr(d, "value", None) is not None and (a.arg, d.value) not in usual}
@@ -269,7 +273,7 @@ class _Eyes(ast.NodeTransformer):
         base = target.value if isinstance(target, ast.Subscript) else target
         if not isinstance(base, ast.Name) or base.id not in self.local:
             return self.generic_visit(node)
-        number = self.of.add(node, writes=True)
+        number = self.of.add(node)
         del node.number
         self.of.sources.setdefault(base.id, []).append(number)
         again = ast.Assign([ast.Name(base.id, ast.Store())], _under_an_eye(ast.Name(base.id, ast.Load()), number, node))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 LESSONS = Path(__file__).parents[3] / "lessons"
 
+
 def hints(exercise):
     """What to say to somebody who is stuck, one step after the other, none of them the answer.
 
@@ -29,7 +30,7 @@ def hints(exercise):
 def _in_steps(folded, section):
     """The question, the section that the exercise stands in, the first step, and what else is folded."""
     where = [f"Look again at the section “{section}”, above the exercise."] if section else []
-    steps = re.findall(r"^\d+\. (.+(?:\n(?!\d+\. ).+)*)", folded[-1], re.MULTILINE)
+    steps = re.findall(r"^\d+\. (.+(?:\n(?!\d+\. ).+)*)", "".join(folded[-1:]), re.MULTILINE)
     first = [f"The first of {len(steps)} steps: {steps[0]}"] if len(steps) > 2 else []
     return (*folded[:1], *where, *first, *folded[1:])
 

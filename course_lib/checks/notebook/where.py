@@ -37,7 +37,8 @@ def _words(located, end):
 
 def _sentence(located, lines):
     if not located.wrong:
-        return f"What is returned, {_listed(located.inputs)}, is right so far, but not yet what is asked for."
+        returned = f", {words}," if (words := _listed(located.inputs)) else ""
+        return f"What is returned{returned} is right so far, but not yet what is asked for."
     wrong = f", `{located.wrong}`," if len(located.wrong) <= SHORT else ""
     if len(located.before) == 2:
         one, other = located.before
