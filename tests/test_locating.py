@@ -98,9 +98,11 @@ def test_of_two_mistakes_that_nobody_wrote_down_one_is_told_at_least(answer):
 @pytest.mark.parametrize("answer", KNOWN, ids=lambda a: a.__name__)
 def test_a_known_mistake_has_its_name_or_its_line(answer):
     """The name of another mistake, or a line with which nothing is wrong, where there is no name."""
-    verdict = judge(EXERCISES[KNOWN[answer]], answer, look_inside=True)
+    name, mistakes = KNOWN[answer]
+    verdict = judge(EXERCISES[name], answer, look_inside=True)
     assert verdict.status == "wrong"
-    assert verdict.mistakes or verdict.together or marked(answer) <= lines_of(verdict.located)
+    assert {m.name for m in (*verdict.mistakes, *verdict.together)} == mistakes
+    assert mistakes or marked(answer) <= lines_of(verdict.located)
 
 
 def test_of_two_mistakes_both_lines_are_told():
