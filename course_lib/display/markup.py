@@ -6,6 +6,16 @@ from html import escape
 EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*]+)(?<=\S)\*(?![\w*])")  # *so*, which is no product
 
 
+class Both(str):
+    """Words as text, with an HTML of their own."""
+
+    def __new__(cls, text, html):
+        """The text; `html` beside it."""
+        both = super().__new__(cls, text)
+        both.html = html
+        return both
+
+
 def as_html(text):
     """A sentence as HTML; nothing else in it means anything."""
     parts = re.split(r"`([^`]+)`", text)

@@ -22,12 +22,6 @@ CAUSES = ("Likely cause", "One cause")
 AS_IT_IS = ("Example", "Expected", "Got", "It printed")  # numbers, and what the answer said: no sentences of ours
 
 
-class Grid(str):
-    """Numbers as text, and as HTML that has a line for each row and marks those that are wrong."""
-
-    html = ""
-
-
 def card_rows(verdict, hints=()):
     """The card as (label, text) pairs, the headline first with an empty label; hints for one who is stuck."""
     mark, words = MARKS[verdict.status]
@@ -93,10 +87,9 @@ def _cause_rows(verdict):
         first, *others = [mistake.says for mistake in verdict.together]
         rows += [("One cause", first), *(("And another", says) for says in others or [AND_MORE])]
     if verdict.besides:
-        failure = verdict.besides
+        special = verdict.besides.call.special
         names = dict(enumerate(argument_names(verdict.exercise)))
-        rows += [("And besides", f"{_said(failure, names)} ({failure.call.special})" if failure.call.special
-                  else _said(failure, names))]
+        rows += [("And besides", _said(verdict.besides, names) + (f" ({special})" if special else ""))]
     if closest := verdict.closest:
         of_all = "All" if closest.same == closest.wrong else f"{closest.same} of"
         rows += [("Closest mistake", f"{of_all} your {closest.wrong} wrong results are those of this mistake. "
@@ -167,9 +160,7 @@ def _outputs(failure, expected):
         tensor = tensor.to(failure.call.dtype) if expected and tensor.is_floating_point() else tensor
         beside = other.outputs[i] if i < len(other.outputs) and other.outputs[i].shape == tensor.shape else None
         grids.append(_grid(tensor, beside, expected))
-    whole = Grid("\n".join(grids))
-    whole.html = "\n".join(grid.html for grid in grids)
-    return whole
+    return markup.Both("\n".join(grids), "\n".join(grid.html for grid in grids))
 
 
 def _grid(tensor, beside, expected):
@@ -182,21 +173,21 @@ def _grid(tensor, beside, expected):
         part, others = (None if t is None else t[(*at[:-1], slice(start, start + 4))] for t in (tensor, beside))
         where = f"{at[:-1] + [f'{start}:{start + len(part)}']}".replace("'", "")
         words = ", ".join(_numbers(part, others, expected))
-        grid = Grid(f"{words} at {where}   ({about})")
-        grid.html = escape(grid)
-        return grid
+        return _plainly(f"{words} at {where}   ({about})")
     words = _numbers(tensor.flatten(), None if beside is None else beside.flatten(), expected)
-    grid = Grid(f"{_nested(words, tensor.shape)}   ({about})")
+    text = f"{_nested(words, tensor.shape)}   ({about})"
     if wrong is None:  # of another shape: the brackets say more than lines would
-        grid.html = escape(grid)
-        return grid
+        return _plainly(text)
     width, telling = max(map(len, words), default=0), not wrong.all()  # where all are wrong, no mark says anything
     marked = [" " * (width - len(w)) + (f"<mark {MARK}><b>{escape(w)}</b></mark>" if bad and telling else escape(w))
               for w, bad in zip(words, wrong.flatten(), strict=True)]
     line = tensor.shape[-1] if tensor.dim() else 1
     rows = "\n".join("  ".join(marked[i : i + line]) for i in range(0, len(marked), line or 1))
-    grid.html = f'<code style="background:none">{rows}</code>   ({escape(about)})'
-    return grid
+    return markup.Both(text, f'<code style="background:none">{rows}</code>   ({escape(about)})')
+
+
+def _plainly(text):
+    return markup.Both(text, escape(text))
 
 
 def _numbers(tensor, beside, expected):

@@ -10,12 +10,6 @@ SHORT = 40  # letters of an expression that a sentence can hold
 REST = "With another value there, it gives the right result."
 
 
-class Lines(str):
-    """Lines of code and a sentence as text, and as HTML."""
-
-    html = ""
-
-
 def where_rows(located):
     """The rows (label, text) of some Locateds."""
     one = REST if located and located[0].wrong else ""
@@ -30,9 +24,8 @@ def _words(located, end):
     if len(code) > MOST:
         code[MOST // 2 : -MOST // 2] = ["…"]
     sentence = f"{_sentence(located, 'line' if len(code) == 1 else 'lines')} {end}".strip()
-    words = Lines("\n".join([*code, sentence]))
-    words.html = f"<code>{escape(chr(10).join(code))}</code>\n{markup.as_html(sentence)}"
-    return words
+    html = f"<code>{escape(chr(10).join(code))}</code>\n{markup.as_html(sentence)}"
+    return markup.Both("\n".join([*code, sentence]), html)
 
 
 def _sentence(located, lines):
