@@ -102,7 +102,15 @@ def _judge(exercise, candidate, seed, ask, look_inside, waiting):
     asked = calls[: len(replies)]
     verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting)
     looks = look_inside and verdict.status == "wrong" and verdict.mistakes != (CHANCE,)
-    return replace(verdict, located=locate(exercise, candidate, failures)) if looks else verdict
+    return replace(verdict, located=_place(exercise, candidate, failures)) if looks else verdict
+
+
+def _place(exercise, candidate, failures):
+    """Where it goes wrong; nothing where the search fails, for nobody loses a card over code it did not expect."""
+    try:
+        return locate(exercise, candidate, failures)
+    except Exception:
+        return ()
 
 
 def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting):

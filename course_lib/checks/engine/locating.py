@@ -2,7 +2,8 @@
 
 A place is right where its value is one of the verified answer's in every call. It is to blame where its value is not,
 and all comes out right as soon as a value of the verified answer takes its place: then whatever comes after it is
-right, and the mistake lies between it and the right values that go in. Where two places are to blame, nothing is said.
+right, and the mistake lies between it and the right values that go in. Where either of two places would do, nothing is
+said; two that are wrong both are told.
 """
 
 import inspect
@@ -71,9 +72,9 @@ def _defaults(exercise):
 
 def _telling(failures):
     """The largest plain calls that fail as the first one does, all with the fewest arguments that do."""
-    plain = [f for f in failures if not f.call.special and f.kind in KINDS]
     if any(f.kind == "time" for f in failures):
         return []
+    plain = [f for f in failures if not f.call.special and f.kind in KINDS]
     calls = [f.call for f in plain if f.kind == plain[0].kind]
     given = [tuple(a is not None for a in call.args) for call in calls]
     calls = [call for call, g in zip(calls, given, strict=True) if g == min(given, key=sum)]
