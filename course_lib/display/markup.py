@@ -15,6 +15,10 @@ class Both(str):
         both.html = html
         return both
 
+    def __getnewargs__(self):
+        """Both again, where it is pickled or copied."""
+        return str(self), self.html
+
 
 def as_html(text):
     """A sentence as HTML; nothing else in it means anything."""
