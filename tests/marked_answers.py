@@ -763,6 +763,70 @@ def attention_scores_by_pattern_1(weights, ids):
     return found / (B * T)  #!
 
 
+def attention_query_matrix_3(queries, inputs):
+    rows = []
+    for q in queries:
+        s = inputs @ q / math.sqrt(q.numel())
+        w = F.softmax(s, 0)
+        w = w.clamp(max=0.6)  #!
+        rows.append(w @ inputs)
+    return torch.stack(rows)
+
+
+def scaled_dot_product_attention_6(query, key, value, mask=None):
+    sentences = []
+    for b in range(len(query)):
+        s = query[b] @ key[b].T / math.sqrt(query.shape[-1])
+        if mask is not None:
+            allowed = mask[b] if mask.dim() == 3 else mask
+            s = s.masked_fill(~allowed, -1e9)
+        w = s.softmax(-1)
+        w = w ** 2  #!
+        sentences.append(w @ value[b])
+    return torch.stack(sentences)
+
+
+def bahdanau_context_2(decoder_state, encoder_states, W_d, W_e, v, src_mask=None):
+    contexts, weights = [], []
+    for i in range(len(decoder_state)):
+        e = torch.tanh(decoder_state[i] @ W_d + encoder_states[i] @ W_e) @ v
+        if src_mask is not None:
+            e = e.masked_fill(~src_mask[i], -1e9)
+        w = e.softmax(-1)
+        c = w @ encoder_states[i].tanh()  #!
+        contexts.append(c)
+        weights.append(w)
+    return torch.stack(contexts), torch.stack(weights)
+
+
+def reweight_2(x):
+    rows = []
+    for i in range(len(x)):
+        s = x @ x[i]
+        s[i] = 0  #!
+        rows.append(s.softmax(0) @ x)
+    return torch.stack(rows)
+
+
+def rollout_1(patterns):
+    a = patterns.amax(2)  #!
+    eye = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    a = (a + eye) / 2
+    out = a[0]
+    for m in a[1:]:
+        out = m @ out
+    return out
+
+
+def mean_pool_2(hidden, mask):
+    rows = []
+    for row, m in zip(hidden, mask, strict=True):
+        kept = row[m]
+        mean = kept.median(0).values  #!
+        rows.append(mean / mean.norm())
+    return torch.stack(rows)
+
+
 ODD = {
     softmax_3: "softmax",
     softmax_4: "softmax",
@@ -806,6 +870,12 @@ ODD = {
     Block_1: "Block",
     PatchEmbedding_1: "PatchEmbedding",
     attention_scores_by_pattern_1: "attention_scores_by_pattern",
+    attention_query_matrix_3: "attention_query_matrix",
+    scaled_dot_product_attention_6: "scaled_dot_product_attention",
+    bahdanau_context_2: "bahdanau_context",
+    reweight_2: "reweight",
+    rollout_1: "rollout",
+    mean_pool_2: "mean_pool",
 }
 DOUBLE = {
     softmax_5: "softmax",

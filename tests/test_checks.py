@@ -14,7 +14,7 @@ from course_lib import check
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import ask
-from course_lib.checks.engine.comparing import compare
+from course_lib.checks.engine.comparing import compare, differences, most_telling
 from course_lib.checks.engine.diagnosing import property_holds
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import _broken_statistics, judge
@@ -417,7 +417,22 @@ def test_weights_of_other_names_do_not_make_a_wrong_attention_right(wrong):
 def test_of_two_results_the_card_says_which_one_is_wrong():
     """A wrong pattern beside a right context, and the learner looks at the wrong line."""
     energies = next(m for m in EXERCISES["bahdanau_context"].mistakes if "holds the energies before" in m.says).answer
-    assert "In result 2 of 2, the first difference is at" in check(energies, "bahdanau_context").message
+    assert "In result 2 of 2, the largest difference is at" in check(energies, "bahdanau_context").message
+
+
+@pytest.mark.parametrize(("got", "index"), [
+    ([1.0, 2.1, 3.5, 4.0], (2,)), ([1.1, 2.1, 3.1, 4.1], (0,)), ([1.0, 9.0, float("nan"), 4.0], (2,)),
+    ([1.0, 2.1, 0.0, float("inf")], (3,))])
+def test_of_several_wrong_numbers_the_worst_one_is_shown(got, index):
+    """The first of them, which is off by little, where another is NaN or far off."""
+    expected, got = torch.arange(1.0, 5.0), torch.tensor(got)
+    assert most_telling(expected, got, differences(expected, got)) == index
+
+
+def test_of_whole_numbers_the_first_wrong_one_is_shown():
+    """How far a token's number is off says nothing."""
+    expected, got = torch.arange(4), torch.tensor([0, 2, 9, 3])
+    assert most_telling(expected, got, differences(expected, got)) == (1,)
 
 
 def test_an_unanswered_exercise_is_not_called_wrong():
@@ -496,7 +511,14 @@ def test_a_card_is_html_that_cannot_be_broken_out_of():
     ("weighted_sum", lambda w, x: 3 * (w @ x), "Every number is 3 times what it should be."),
     ("weighted_sum", lambda w, x: (w @ x).flip(0), "All the numbers are right, but they stand in other places."),
     ("weighted_sum", lambda w, x: torch.cos(w @ x), "Not one of 7 results is right, whatever the sizes."),
-    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0), "Right for weights (2,), x (2, 3);"),
+    ("weighted_sum", lambda w, x: w @ x + max(len(w) - 3, 0),
+     "Right where `weights.shape[0]` is 3 or less; wrong where it is 4 or more."),
+    ("weighted_sum", lambda w, x: w.abs() @ x, "Right where no number of `weights` is negative, and nowhere else."),
+    ("weighted_sum", lambda w, x: w @ x + (len(w) == 5), "Right for weights (2,), x (2, 3);"),
+    ("self_attention", lambda x, *matrices: EXERCISES["self_attention"].verified(x, *matrices) + (len(x) > 1),
+     "Right where `x.shape[0]` is 1; wrong where it is 2 or more."),
+    ("reweight", lambda x: EXERCISES["reweight"].verified(x) + (x.shape[0] == x.shape[1]),
+     "Right where `x.shape[0]` and `x.shape[1]` differ, and nowhere else."),
     ("scaled_dot_product_attention", lambda q, k, v, mask=None: attend_in_batch(q, k, v) + 1.0 * (mask is not None),
      "Without `mask` it is right; with it, it is not."),
 ])

@@ -898,6 +898,7 @@ SPELLINGS = {
         "start-beyond-the-last": batch_start_beyond_the_last,
         "start-anywhere": batch_start_anywhere,
         "range-is-one-short": batch_range_is_one_short,
+        "last-start-never": batch_last_start_never,
         "one-for-all": batch_one_for_all,
         "seeds-itself": batch_seeds_itself,
         "multiples-of-the-block": batch_multiples_of_the_block,
@@ -955,9 +956,9 @@ SPELLINGS = {
 
 UNNAMED = {
     "get_batch": {
-        "last-start-never": (
-            batch_last_start_never,
-            "chance decides whether a share of 1/7 is too far from 1/8; the edit's random numbers make it so",
+        "first-half-of-the-places": (
+            batch_first_half_of_the_places,
+            "of 4 places a quarter of all neighbours are alike, the very limit: chance decides what breaks",
         ),
     },
 }
@@ -967,10 +968,6 @@ MISNAMED = {
         "without-replacement": (
             batch_without_replacement, "start-beyond-the-last",
             "an error where the batch is larger than the data; it mentions a size, as that of the other mistake does",
-        ),
-        "first-half-of-the-places": (
-            batch_first_half_of_the_places, "last-start-never",
-            "of 4 places a quarter of all neighbours are alike, the very limit: chance decides what breaks",
         ),
     },
 }

@@ -130,7 +130,7 @@ class _Asked:
     def build(self, gpu):
         """Make the class a module."""
         with gpu.on_the_cpu() if gpu else contextlib.nullcontext():
-            self.candidate = _build(self.candidate, self.call)
+            self.candidate = built(self.candidate, self.call)
         if gpu:
             gpu.move(self.candidate)
         parameters = dict(self.candidate.named_parameters())
@@ -180,8 +180,8 @@ class UnregisteredWeight(AttributeError):
     """A module does not have one of the weights its exercise names."""
 
 
-def _build(cls, call):
-    """Construct the module, hand it our weights by name, and set its mode."""
+def built(cls, call):
+    """The module of a call: constructed, with our weights by name, in its mode."""
     with looking_on():
         module = cls(*call.build)
     module, dtype = module.train(call.train), call.dtype

@@ -92,16 +92,17 @@ def _help(kind, message):
 
 
 def _how_tensors_differ(expected, got, call):
-    """The kind of the first difference, a sentence, and what else a Failure should know; or None."""
+    """The kind of the difference, a sentence, and what else a Failure should know; or None."""
     if got.shape != expected.shape:
         return "shape", f"Its shape is {tuple(got.shape)} instead of {tuple(expected.shape)}.", {}
     dtype = call.dtype if expected.is_floating_point() else expected.dtype
     if got.dtype != dtype:
         return "dtype", f"Its dtype is {_name(got.dtype)} instead of {_name(dtype)}.", {"cause": "wrong-dtype"}
-    index = first_difference(expected, got, _roundings(call))
-    if index is None:
+    wrong = differences(expected, got, _roundings(call))
+    if not wrong.any():
         return None
-    imprecise = dtype == torch.float64 and not call.train and first_difference(expected.float(), got.float()) is None
+    index = most_telling(expected, got, wrong)
+    imprecise = dtype == torch.float64 and not call.train and agree(expected.float(), got.float())
     says = _how_imprecise(expected, got) if imprecise else _how_values_differ(expected, got, index)
     return "values", says, {"index": index}
 
@@ -110,14 +111,21 @@ def _roundings(call):
     return ROUNDINGS * 10 if call.special == "large values" else ROUNDINGS
 
 
-def first_difference(expected, got, roundings=ROUNDINGS):
-    """The index of the first entry outside the tolerance, or None. Where NaN is expected, any finite number will do."""
-    where = differences(expected, got, roundings).nonzero()
-    return tuple(where[0].tolist()) if len(where) else None
+def agree(expected, got):
+    """Are all entries within the tolerance? Both have one shape."""
+    return not differences(expected, got).any()
+
+
+def most_telling(expected, got, wrong):
+    """The index of an entry that is wrong: the first that is not finite, else of the largest error the first."""
+    if expected.is_floating_point() and got.is_floating_point():
+        error = (expected - got).abs().masked_fill(~torch.isfinite(got), torch.inf).nan_to_num(0, torch.inf)
+        wrong = wrong & (error >= error[wrong].max() * (1 - 1e-6))  # errors alike but for rounding: the first
+    return tuple(wrong.nonzero()[0].tolist())
 
 
 def differences(expected, got, roundings=ROUNDINGS):
-    """Which entries are outside the tolerance; both have one shape."""
+    """Which entries of two tensors of one shape are too far apart; where NaN is expected, any finite number will do."""
     if not expected.is_floating_point() or not got.is_floating_point():
         return expected != got
     allowed = roundings * torch.finfo(got.dtype).eps * max(1.0, _largest(expected))
@@ -145,7 +153,8 @@ def _how_values_differ(expected, got, index):
     if got.is_floating_point() and not torch.isfinite(got[index]):
         return f"It is {'NaN' if got[index].isnan() else 'infinite'} at index {list(index)}."
     wanted, found = apart(expected[index], got[index])
-    where = f"The first difference is at index {list(index)}: " if index else ""
+    which = "largest" if got.is_floating_point() else "first"
+    where = f"The {which} difference is at index {list(index)}: " if index else ""
     return f"{where}expected {wanted}, got {found}."
 
 
@@ -196,13 +205,15 @@ def _wrong_gradients(failure, true, reply, call):
         got = reply.gradients.get(which)
         if got is None:
             continue
-        index = first_difference(expected, got)
-        if index is not None and not torch.isfinite(got[index]):
+        wrong = differences(expected, got)
+        if not wrong.any():
+            continue
+        index = most_telling(expected, got, wrong)
+        if not torch.isfinite(got[index]):
             return failure("gradients", f"The values are right, but the gradient for {{{which}}} is NaN or infinite.",
                            index)
-        if index is not None:
-            return failure("gradients", f"The values are right, but the gradient for {{{which}}} is not: part of "
-                           "the computation is cut off from it.", index, cause="cuts-gradient")
+        return failure("gradients", f"The values are right, but the gradient for {{{which}}} is not: part of the "
+                       "computation is cut off from it.", index, cause="cuts-gradient")
     return None
 
 

@@ -6,8 +6,9 @@ from itertools import islice
 import torch
 
 from course_lib.checks.engine.asking import Call, NoOutput
-from course_lib.checks.engine.comparing import first_difference, number
+from course_lib.checks.engine.comparing import agree, number
 from course_lib.checks.engine.exercise import argument_names, questions, truth
+from course_lib.checks.engine.separating import where_it_is_right
 
 MOST = 2  # properties that are told: of more, nobody reads the first
 
@@ -24,7 +25,7 @@ def what_is_seen(exercise, candidate, failures, calls, replies, seed, ask):
         return ("It returns the same whatever it is called with: does it use a variable of the notebook?",)
     first = failures[0]
     if first.kind == "shape" or any(not t.isfinite().all() for t in first.reply.outputs):
-        return _where_it_is_right(exercise, failures, calls)  # a property is about numbers in their places
+        return (where_it_is_right(exercise, failures, calls),)  # a property is about numbers in their places
     names = argument_names(exercise)
     given = {names[i] for f in failures for i, argument in enumerate(f.call.args) if argument is not None}
     told = (says for says, holds, *about in exercise.properties
@@ -34,7 +35,7 @@ def what_is_seen(exercise, candidate, failures, calls, replies, seed, ask):
         return broken
     if replies[0].form == "True or False":
         return _of_a_test(exercise, failures, calls)
-    return _how_far_off(failures) or _where_it_is_right(exercise, failures, calls)
+    return _how_far_off(failures) or (where_it_is_right(exercise, failures, calls),)
 
 
 def is_trivial(exercise, calls, replies):
@@ -47,7 +48,8 @@ def is_trivial(exercise, calls, replies):
             return (f"It gives back `{name}` as it was.",)
     results = [t for _, reply in plain for t in reply.outputs if t.numel() > 1]
     numbers = {number(t.flatten()[0]) for t in results}
-    if len(numbers) == 1 and all((t == t.flatten()[0]).all() for t in results):
+    if len(numbers) == 1 and not any(reply.error for _, reply in plain) and all(
+            (t == t.flatten()[0]).all() for t in results):
         return (f"Every number that it gives is {numbers.pop()}, whatever it is called with.",)
     return ()
 
@@ -68,10 +70,10 @@ def _how_far_off(failures):
     pairs = [(t, r) for t, r in pairs if t.isfinite().all() and r.isfinite().all() and t.numel() > 2]
     if not pairs or not pairs[0][0].is_floating_point():
         return ()
-    if all(first_difference(t.flatten().sort().values, r.flatten().sort().values) is None for t, r in pairs):
+    if all(agree(t.flatten().sort().values, r.flatten().sort().values) for t, r in pairs):
         return ("All the numbers are right, but they stand in other places.",)
     factors = [(r.double() * t).sum() / t.square().sum() for t, r in pairs]
-    if all(abs(f - 1) > 1e-3 and first_difference(f * t, r) is None for f, (t, r) in zip(factors, pairs, strict=True)):
+    if all(abs(f - 1) > 1e-3 and agree(f * t, r) for f, (t, r) in zip(factors, pairs, strict=True)):
         return (f"Every number is {number(factors[0])} times what it should be.",)
     return ()
 
@@ -79,49 +81,7 @@ def _how_far_off(failures):
 def _first_that_differ(failure):
     """Of several results, the first that is not what it should be, with what it should be."""
     pairs = list(zip(failure.truth.outputs, failure.reply.outputs, strict=True))
-    return next((pair for pair in pairs if first_difference(*pair) is not None), pairs[0])
-
-
-def _where_it_is_right(exercise, failures, calls):
-    """Which calls it answers rightly: all ordinary ones, those without an optional argument, of some sizes, or none."""
-    wrong = {id(f.call) for f in failures}
-    plain = [c for c in calls if not c.special]
-    telling = [c for c in plain if not _is_degenerate(c)]
-    plain = telling if any(id(c) in wrong for c in telling) else plain
-    right = sum(id(c) not in wrong for c in plain)
-    if right == len(plain):
-        where = ", ".join(dict.fromkeys(f.call.special for f in failures))
-        return (f"All {right} ordinary calls are right; what is not: {where}.",)
-    given = {True: set(), False: set()}  # how many arguments do calls have that are right, and that are wrong?
-    for c in plain:
-        given[id(c) not in wrong].add(max(i for i, a in enumerate((0, *c.args)) if a is not None))
-    if right and max(given[True]) < min(given[False]):
-        return (f"Without `{argument_names(exercise)[max(given[True])]}` it is right; with it, it is not.",)
-    if right == 0:
-        return (f"Not one of {len(plain)} results is right, whatever the sizes.",)
-    names = argument_names(exercise)
-    rights, wrongs = (list(dict.fromkeys(_sizes(c, names) for c in plain if (id(c) in wrong) is fails))
-                      for fails in (False, True))
-    return (f"Right for {_few(rights)}. Wrong for {_few(wrongs)}.",)
-
-
-def _is_degenerate(call):
-    """Is there one of everything, or only one number? Such a call is often right by chance."""
-    tensors = [a for a in call.args if isinstance(a, torch.Tensor) and a.dim()]
-    return bool(tensors) and all(max(t.shape) <= 1 for t in tensors)
-
-
-def _sizes(call, names):
-    """The shapes of a call's tensors and its whole numbers: "x (2, 3), k = 3"."""
-    shown = [f"{name} {tuple(a.shape)}" if isinstance(a, torch.Tensor) else f"{name} = {a}"
-             for name, a in zip(names, call.args, strict=False) if isinstance(a, torch.Tensor | int)]
-    return ", ".join(shown) or str(call.build)
-
-
-def _few(texts, most=3):
-    """Some of several texts, in words."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return "; ".join(texts[:most]) + more
+    return next((pair for pair in pairs if not agree(*pair)), pairs[0])
 
 
 def property_holds(property_, exercise, candidate, seed, ask):

@@ -9,6 +9,7 @@ most of its wrong replies are those of is told as the closest one.
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
@@ -124,7 +125,9 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
                                               or _but_for_the_dtype(exercise, asked, replies, first.call))
         return Verdict(exercise, "wrong", calls, shown, behind or ())
-    mistakes = fitting(exercise, asked, replies, first.call)
+    broken = {} if failures[-1].kind == "time" else _broken_statistics(exercise, candidate, seed, ask)
+    draws_alike = partial(_draws_as_wrongly, exercise, broken, seed)
+    mistakes = tuple(m for m in fitting(exercise, asked, replies, first.call) if any(map(draws_alike, m.ways)))
     if not mistakes and failures[-1].kind == "time":  # nobody waits for more of it
         return Verdict(exercise, "wrong", calls, shown)
     if mistakes:
@@ -139,8 +142,10 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
     if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if both := together(exercise, asked, replies, first.call, waiting):
+    if both := together(exercise, asked, replies, first.call, waiting, draws_alike):
         return Verdict(exercise, "wrong", calls, shown, together=both)
+    if broken:
+        return Verdict(exercise, "wrong", calls, shown, seen=tuple(broken)[:1])
     if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, together=behind[:1])
     if mistakes := fitting_like(exercise, first.call, asked, replies):
@@ -221,7 +226,11 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
 def _breaks_the_same(mistake, exercise, calls, true, broken, seed):
     """Does this wrong implementation answer every call rightly, and draw as wrongly?"""
     return (not any(compare(t, reply_of(mistake, call), call) for t, call in zip(true, calls, strict=True))
-            and _broken_statistics(exercise, mistake.answer, seed, ask).keys() == broken.keys())
+            and _draws_as_wrongly(exercise, broken, seed, mistake))
+
+
+def _draws_as_wrongly(exercise, broken, seed, mistake):
+    return not broken or _broken_statistics(exercise, mistake.answer, seed, ask).keys() == broken.keys()
 
 
 def _broken_statistics(exercise, candidate, seed, ask):

@@ -6,25 +6,28 @@ right, and the mistake lies between it and the right values that go in. Where ei
 said; two that are wrong both are told.
 """
 
+import contextlib
 import inspect
+import io
 import re
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import torch
 
-from course_lib.checks.engine.asking import ask
-from course_lib.checks.engine.comparing import alike_values, compare
+from course_lib.checks.engine.asking import ask, built
+from course_lib.checks.engine.comparing import ROUNDINGS, alike_values, compare, differences
 from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.mistakes import ByHand, run_beside
-from course_lib.checks.engine.tracing import traced
+from course_lib.checks.engine.tracing import TIMES, traced
 
 CALLS = 3  # that values are compared in
 SECONDS = 1.0  # then nothing is said
 AT_MOST = 0.5  # seconds for one call
 FIRST = 8  # places that are tried as the first of two
+ALL = "all"  # values of a loop, in one
 KINDS = "values", "shape", "form", "error"  # of failures that values can tell of
 SIZE = re.compile(r"[\w.]+\.(shape|size\(\))$")  # all sizes of a tensor: which of them is taken may be wrong
 
@@ -53,11 +56,11 @@ def locate(exercise, candidate, failures):
         return ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were shown when it was asked
-        ways = [_way(true, call) for call in calls]
-        world = _World(exercise, mine, true, calls, [values for values, _ in ways], ways[0][1],
+        ways = [_way(true, *_ready(true, call)) for call in calls]
+        world = _World(exercise, mine, true, [(call, *_ready(mine, call)) for call in calls],
+                       [_Way(_also_in_a_loop(values)) for values, _ in ways], ways[0][1],
                        time.monotonic() + SECONDS, _built_otherwise(mine, true, calls[0]))
-        found = tuple(_Search(world).located())
-    return found if time.monotonic() < world.until else ()  # or something may not have been tried
+        return tuple(_Search(world).located())
 
 
 def _right(exercise):
@@ -88,7 +91,7 @@ class _World:
     exercise: object
     mine: object
     right: object
-    calls: list
+    calls: list  # with what is asked each, and how
     true: list
     true_needs: dict  # what each of these was made of, in the first call
     until: float
@@ -96,16 +99,38 @@ class _World:
 
     def way(self, instead):
         """The answer's values in each call, and what each was made of; values that take another's place for each."""
-        return [_way(self.mine, call, i) for call, i in zip(self.calls, instead, strict=True)]
+        return [_way(self.mine, *asked, i) for (_, *asked), i in zip(self.calls, instead, strict=True)]
 
     def heals(self, instead):
         """Does each call come out right with these values in the place of the answer's?"""
-        return all(self._comes_out_right(call, i) for call, i in zip(self.calls, instead, strict=True))
+        return all(self._comes_out_right(*call, i) for call, i in zip(self.calls, instead, strict=True))
 
-    def _comes_out_right(self, call, instead):
+    def _comes_out_right(self, call, answer, asked, instead):
         self.mine.begin(instead)
-        return time.monotonic() < self.until and not compare(
-            truth(self.exercise, call), ask(self.mine.answer, call, AT_MOST), call)
+        return not self.is_late() and not compare(truth(self.exercise, call), ask(answer, asked, AT_MOST), call)
+
+    def is_late(self):
+        return time.monotonic() > self.until
+
+
+class _Way(dict):
+    """The values on the verified way of a call, which can be found by what they are."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        kinds = {}
+        for key, value in self.items():
+            if isinstance(value, torch.Tensor):
+                kinds.setdefault((value.shape, value.dtype), []).append(key)
+        self.kinds = {kind: (keys, torch.stack([self[k] for k in keys])) for kind, keys in kinds.items()}
+
+    def keys_of(self, value):
+        """The keys of all values like this one."""
+        keys, together = self.kinds.get((getattr(value, "shape", 0), getattr(value, "dtype", 0)), (self.keys(), None))
+        if together is None or not torch.isfinite(value).all():
+            return {k for k in keys if _same(value, self[k])}
+        wrong = differences(value.expand_as(together), together, 2 * ROUNDINGS)
+        return {k for k, w in zip(keys, wrong.reshape(len(keys), value.numel()).any(1).tolist(), strict=True) if not w}
 
 
 class _Search:
@@ -115,9 +140,11 @@ class _Search:
         self.world, self.mine, self.true = world, world.mine, world.true
         self.healed = healed or [{}] * len(world.calls)
         ways = world.way(self.healed)
-        self.values, self.needs = [values for values, _ in ways], ways[-1][1]
-        self.keys = list(self.values[-1])
-        self.true_keys = [k for k in self.true[0] if all(k in values for values in self.true)]
+        self.values = [values for values, _ in ways]
+        self.needs = {k: needs for _, of_call in ways for k, needs in of_call.items()}
+        self.keys = list(self.needs)  # a loop may go round more often in one call than in another
+        self.true_keys = list({k: None for values in self.true for k in values})
+        self.whole = {k for k in self.true_keys if k[1] in (ALL, *range(TIMES))}  # and no rows
         self.right = {k: self._is_right(k) for k in self.keys}
         self.result = next((k for k in reversed(self.keys) if k[0] in self.mine.returned), None)
 
@@ -125,13 +152,13 @@ class _Search:
         """The Located that heals and leaves the fewest places in doubt; or two that heal together."""
         found, candidates = [], self._candidates()
         for keys, region in candidates:
-            if time.monotonic() > self.world.until:
-                return ()
             if found and _size(region) > _size(found[0][1]):
                 break
             if by := self._healing(keys):
                 found.append((keys, region, by))
         told = [self._told(*one) for one in found]
+        if self.world.is_late():  # something may not have been tried
+            return ()
         if told:
             return self._nearer(candidates, told[0]) if all(t.lines == told[0].lines for t in told) else ()
         if self.result and self.right[self.result] and not self.healed[0]:
@@ -151,14 +178,15 @@ class _Search:
         for keys, region in alone:
             for values in self._fitting(keys):
                 healed = self._with(keys, values)
-                if time.monotonic() > self.world.until:
+                if self.world.is_late():
                     return ()
                 after = _Search(self.world, healed)
                 more = [k for k in after.keys if after.right[k] and not self.right.get(k) and k not in keys
                         and not self.mine.places[k[0]].name]
-                if more and (others := after.located()):
+                ends_early = any(k[1] and k not in after.right for k in self.right)  # a loop
+                if more and not ends_early and (others := after.located()):
                     both = [self._told(keys, region, values), *others]
-                    if not any(t.before for t in both):  # or one wrong value may have gone into both
+                    if not any(t.before for t in both) and not self.world.is_late():  # or one wrong value is in both
                         return both
         return ()
 
@@ -188,11 +216,12 @@ class _Search:
 
     def _is_near(self, keys, others, steps):
         """Is what goes in here one of the values that the verified answer makes these others of, in so many steps?"""
-        near, todo = set(), {k for k in self.true_keys if any(_same(self.true[0][k], self.true[0][o]) for o in others)}
+        near, todo = set(), {k for k, v in self.true[0].items() if any(_same(v, self.true[0].get(o)) for o in others)}
         for _ in range(steps + 1):
             near |= todo
             todo = {n for k in todo for n in self._made_of(k)} - near
-        return all(any(_same(self.values[0].get(k), self.true[0].get(o)) for o in near) for k in keys)
+        return all(any(_same(self.values[0][k], self.true[0].get(o)) for o in near)
+                   for k in keys if k in self.values[0])
 
     def _made_of(self, key):
         """What a value on the verified way was made of, through the variables it was put into."""
@@ -205,16 +234,15 @@ class _Search:
         """{words: keys} of the tensors that go into a region."""
         found = {}
         for n in (n for k in sorted(region) for n in self.needs[k]):
-            if n in self.right and self._chain(n)[-1] not in region and all(
-                    isinstance(v.get(n), torch.Tensor) for v in self.values):
+            if n in self.right and self._chain(n)[-1] not in region and self._is_tensor(n):
                 found.setdefault(self.mine.places[n[0]].words, []).append(n)
         return found
 
     def _exchanged(self, inputs):
         """Two inputs that heal where each takes the place of the other."""
         for one, other in combinations(inputs, 2):
-            values = [(v[inputs[one][0]], v[inputs[other][0]]) for v in self.values]
-            if all(a.shape == b.shape for a, b in values) and self.world.heals(
+            values = [(v.get(inputs[one][0]), v.get(inputs[other][0])) for v in self.values]
+            if all(getattr(a, "shape", 0) == getattr(b, "shape", 1) for a, b in values) and self.world.heals(
                     [h | dict.fromkeys(inputs[one], b) | dict.fromkeys(inputs[other], a)
                      for h, (a, b) in zip(self.healed, values, strict=True)]):
                 return one, other
@@ -249,14 +277,18 @@ class _Search:
         place = self.mine.places[self._chain(key)[-1][0]]
         if place.name and None not in self.needs[key] or SIZE.match(place.words):
             return True
-        return any(all(_same(mine.get(key), true[k]) for mine, true in zip(self.values, self.true, strict=True))
-                   for k in self.true_keys)
+        same = set.intersection(*(true.keys_of(values[key]) for values, true in zip(self.values, self.true, strict=True)
+                                  if key in values))
+        return bool(same if (key[0], 1) in self.needs else same & self.whole)  # rows are those of a loop
+
+    def _is_tensor(self, key):
+        return all(isinstance(values[key], torch.Tensor) for values in self.values if key in values)
 
     def _region(self, key):
         """What is wrong on the way to a place, and itself; None where it is right, or something cannot be known."""
         is_name = bool(self.mine.places[key[0]].name)
         computed = key == self.result and not is_name  # is wrong, whatever it is like
-        if not all(isinstance(v.get(key), torch.Tensor) for v in self.values) or not computed and (
+        if not self._is_tensor(key) or not computed and (
                 self.right[key] or is_name and key != self.result):
             return None
         region, todo = ({key}, [*self.needs[key]]) if computed else (set(), [key])
@@ -271,28 +303,31 @@ class _Search:
 
     def _healing(self, keys, as_input=False):
         """The places on the verified way whose values bring all right in the place of these; None where none do."""
-        return next((o for o in self._fitting(keys, as_input) if self.world.heals(self._with(keys, o))), None)
+        return next((o for o in self._fitting(keys, as_input)
+                     if self.world.heals(self._with(keys, o))), None)
 
     def _with(self, keys, others):
         """What takes the answer's places in each call: what was put right before, and these values."""
-        return [h | {k: v[t] for k, t in zip(keys, others, strict=True)}
+        return [h | {k: v[t] for k, t in zip(keys, others, strict=True) if t in v}
                 for h, v in zip(self.healed, self.true, strict=True)]
 
     def _fitting(self, keys, as_input=False):
-        """Places on the verified way, one for each of these, that have values of the same shapes."""
-        same = [[t] * len(keys) for t in self.true_keys]
+        """Places on the verified way, one for each of these, that have values of the same shapes, if any have."""
+        same = [[t] * len(keys) for t in self.true_keys if t in self.whole]
         times = [k[1] for k in keys] if not as_input else [self._chain(k)[-1][1] for k in keys]
-        others = [[(n, i) for i in times] for n, time in self.true_keys if not time] if any(times) else []
+        others = [[(n, of(i)) for i in times] for n, time in self.true_keys if not time for of in (int, _row)] \
+            if any(times) else []
+        both = list(zip(self.values, self.true, strict=True))
         others = [o for o in (others if others and not as_input else same + others)
-                  if all(isinstance(v.get(k), torch.Tensor) for k in o for v in self.true)]
-        fitting = [o for o in others if all(self._may_stand_for(mine, true, keys, o)
-                                            for mine, true in zip(self.values, self.true, strict=True))]
+                  if all(isinstance(true.get(t), torch.Tensor) for mine, true in both
+                         for k, t in zip(keys, o, strict=True) if k in mine)]
+        fitting = [o for o in others if all(self._may_stand_for(mine, true, keys, o) for mine, true in both)]
         return (fitting if fitting or as_input else others)[::-1]
 
     def _may_stand_for(self, mine, true, keys, others):
         """Are these of the shapes of those? Of masks, other shapes do as well."""
-        return all(k in mine and (mine[k].shape == true[o].shape or mine[k].dtype == true[o].dtype == torch.bool)
-                   for k, o in zip(keys, others, strict=True))
+        return all(mine[k].shape == true[o].shape or mine[k].dtype == true[o].dtype == torch.bool
+                   for k, o in zip(keys, others, strict=True) if k in mine)
 
 
 def _size(region):
@@ -300,11 +335,35 @@ def _size(region):
     return len({n for n, _ in region})
 
 
-def _way(of, call, instead=None):
+def _ready(of, call):
+    """What is asked, and the call: a module is built once, for that takes longer than the call."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return (of.answer, call) if call.build is None else (built(of.answer, call), replace(call, build=None))
+    except Exception:  # which is then what it fails with
+        return of.answer, call
+
+
+def _way(of, answer, call, instead=None):
     """The values on the way of one call, and what each was made of."""
     of.begin(instead)
-    ask(of.answer, call, AT_MOST)
+    ask(answer, call, AT_MOST)
     return of.values, of.needs
+
+
+def _also_in_a_loop(values):
+    """Values, with the rows of each and all of a loop in one: an answer may have a loop where another has none."""
+    found, loops = dict(values), {}
+    for (n, before), value in values.items():
+        if isinstance(value, torch.Tensor):
+            loops.setdefault(n, []).append(value)
+            if value.dim() > 1 and not before:
+                found |= {(n, _row(i)): row for i, row in enumerate(value[:TIMES])}
+    return found | {(n, ALL): torch.stack(v) for n, v in loops.items() if len({t.shape for t in v}) == 1 < len(v)}
+
+
+def _row(i):
+    return f"row {i}"
 
 
 def _built_otherwise(mine, true, call):

@@ -143,11 +143,11 @@ def with_another(exercise, mistakes, calls, replies, first, failures):
     return ()
 
 
-def together(exercise, calls, replies, first, waiting=lambda: None):
+def together(exercise, calls, replies, first, waiting=lambda: None, also=lambda pair: True):
     """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
 
     Of a test, which says yes or no, there are none: too many pairs would say the same. `waiting` is called where it
-    takes long.
+    takes long; `also` is what else has to be true of a pair.
     """
     began, told = time.monotonic(), False
     if truth(exercise, calls[0]).form == "True or False":
@@ -163,7 +163,7 @@ def together(exercise, calls, replies, first, waiting=lambda: None):
     both = filter(None, (pair(exercise.verified, edits[i], edits[j]) for i, j in possible))
     found = []
     for two in both:
-        found += [two] if _behaves_as(two, calls, replies, first) else []
+        found += [two] if _behaves_as(two, calls, replies, first) and also(two) else []
         took = time.monotonic() - began
         if took > PATIENCE and not told:
             waiting()

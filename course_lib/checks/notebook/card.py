@@ -5,7 +5,7 @@ from html import escape
 
 import torch
 
-from course_lib.checks.engine.comparing import ROUNDINGS, apart, differences, number, tolerance
+from course_lib.checks.engine.comparing import ROUNDINGS, apart, differences, most_telling, number, tolerance
 from course_lib.checks.engine.exercise import argument_names
 from course_lib.checks.engine.judging import Verdict
 from course_lib.checks.notebook.where import WHERE, where_rows
@@ -165,10 +165,11 @@ def _outputs(failure, expected):
 
 def _grid(tensor, beside, expected):
     """A tensor with its shape; where it differs from the one beside it, with all digits that it takes."""
-    wrong = None if beside is None else differences(*((tensor, beside) if expected else (beside, tensor)))
+    pair = (tensor, beside) if expected else (beside, tensor)
+    wrong = None if beside is None else differences(*pair)
     about = _about(tensor)
     if tensor.numel() > FEW:
-        at = wrong.nonzero()[0].tolist() if wrong is not None and wrong.any() else [0] * tensor.dim()
+        at = [*most_telling(*pair, wrong)] if wrong is not None and wrong.any() else [0] * tensor.dim()
         start = max(0, at[-1] - 1)
         part, others = (None if t is None else t[(*at[:-1], slice(start, start + 4))] for t in (tensor, beside))
         where = f"{at[:-1] + [f'{start}:{start + len(part)}']}".replace("'", "")

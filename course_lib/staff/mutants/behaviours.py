@@ -8,7 +8,7 @@ import torch
 
 from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import Reply, ask
-from course_lib.checks.engine.comparing import alike, compare, first_difference
+from course_lib.checks.engine.comparing import agree, alike, compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.engine.mistakes import plain_source, run_beside
@@ -49,7 +49,7 @@ class Behaviour:
 
 def _is_right_but_for_its_dtype(failure):
     pairs = zip(failure.truth.outputs, failure.reply.outputs, strict=True)
-    return all(t.shape == r.shape and first_difference(t, r.to(t.dtype)) is None for t, r in pairs)
+    return all(t.shape == r.shape and agree(t, r.to(t.dtype)) for t, r in pairs)
 
 
 class Recorded:
