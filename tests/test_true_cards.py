@@ -19,6 +19,7 @@ from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.pairs import pair
 from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
+from course_lib.display.markup import typeset
 
 
 def attend(query, key, value, mask=None, drop=0.0, scale=None):
@@ -306,6 +307,17 @@ def test_a_card_is_the_same_in_another_process():
     result = check(lambda q, x: F.softmax(x @ q, 0) @ x, "scaled_dot_product_attention_single")
     again = pickle.loads(pickle.dumps(result.rows))
     assert again == result.rows and as_html(again, result.status) == as_html(result.rows, result.status)
+
+
+def test_what_is_asked_is_typeset_and_typed():
+    """Dollars in a terminal; `W_q^T` and the names of variables as mathematics in a notebook."""
+    result = check(lambda *args: torch.zeros(1), "compose")
+    assert "W_QK = W_q^T W_k of the later head" in result.message and "$" not in result.message
+    assert "<i>W</i><sub><i>q</i></sub><sup>T</sup> <i>W</i><sub><i>k</i></sub>" in as_html(result.rows, result.status)
+    for exercise in EXERCISES.values():
+        html = re.sub("<code>.*?</code>", "", typeset(exercise.asked).html)
+        assert not set("_^$`") & set(html), exercise.name
+    assert typeset("$10000^(2i / d)$").html == "10000<sup>2<i>i</i> / <i>d</i></sup>"
 
 
 def test_the_tolerance_is_told_where_it_matters():

@@ -48,7 +48,7 @@ def make(generator, N, D):
 EXERCISES = (
     Exercise(
         lesson="00",
-        asked="row ids[b, t] of the table for each token: shape (B, T, D).",
+        asked="row `ids[b, t]` of the table for each token: shape (B, T, D).",
         verified=layers.embed_tokens,
         oracle=row_by_row,
         examples=(
@@ -68,7 +68,7 @@ EXERCISES = (
     ),
     Exercise(
         lesson="00",
-        asked="weights[0] * x[0] + weights[1] * x[1] + …: one vector of shape (D,).",
+        asked="`weights[0] * x[0] + weights[1] * x[1] + …`: one vector of shape (D,).",
         verified=attention.weighted_sum,
         oracle=by_loop,
         examples=(

@@ -66,8 +66,8 @@ STAR = torch.tensor([[2.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
 EXERCISES = (
     Exercise(
         lesson="03",
-        asked="an energy v · tanh(query W_q + input W_x) for every input, softmax over the N energies, and with these "
-        "weights the weighted sum of the inputs as they came in: one vector (D_x,).",
+        asked="an energy $v · tanh(query W_q + input W_x)$ for every input, softmax over the N energies, and with "
+        "these weights the weighted sum of the inputs as they came in: one vector `(D_x,)`.",
         verified=attention.additive_attention,
         oracle=by_loop,
         examples=(
@@ -93,8 +93,9 @@ EXERCISES = (
     ),
     Exercise(
         lesson="03",
-        asked="for every sentence the energies v · tanh(decoder_state W_d + encoder_state W_e), softmax over its real "
-        "tokens, and the weighted sum of its encoder states: context (B, H_e) and weights (B, T), in this order.",
+        asked="for every sentence the energies $v · tanh(s W_d + h W_e)$ of its decoder state $s$ and every encoder "
+        "state $h$, softmax over its real tokens, and the weighted sum of its encoder states: context `(B, H_e)` and "
+        "weights (B, T), in this order.",
         verified=attention.bahdanau_context,
         oracle=by_torch,
         examples=(

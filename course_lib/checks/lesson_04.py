@@ -31,8 +31,8 @@ def some_minus_infinity(generator):
 
 SOFTMAX = Exercise(
     lesson="04",
-    asked="exp(scores) divided by its sum over the last axis, without overflow for large scores: shape (..., N), like "
-    "scores.",
+    asked="$exp(scores)$ divided by its sum over the last axis, without overflow for large scores: shape (..., N), "
+    "like scores.",
     verified=attention.softmax,
     oracle=torch_softmax,
     examples=(
@@ -176,7 +176,7 @@ EXERCISES = (
         **SHARED,
     ),
     Exercise(
-        asked="as version 1, but the scores are divided by √D before the softmax: one vector (D,).",
+        asked="as version 1, but the scores are divided by $√D$ before the softmax: one vector (D,).",
         verified=attention.scaled_dot_product_attention_single,
         oracle=by_root_d,
         **SHARED,

@@ -98,7 +98,7 @@ EXERCISES = (
     Exercise(
         lesson="05",
         asked="keys and values from the inputs, each by its own matrix; scaled dot products of queries and keys, "
-        "softmax over the inputs, weighted sum of the values. One row a query: (M, D_v).",
+        "softmax over the inputs, weighted sum of the values. One row a query: `(M, D_v)`.",
         verified=attention.cross_attention,
         oracle=lambda *args: torch_attention(*from_two_sources(*args)),
         examples=(
@@ -119,7 +119,7 @@ EXERCISES = (
     Exercise(
         lesson="05",
         asked="queries, keys and values all from x, each by its own matrix; scaled dot products of queries and keys, "
-        "softmax over the keys, weighted sum of the values. One row a token: (N, D_v).",
+        "softmax over the keys, weighted sum of the values. One row a token: `(N, D_v)`.",
         verified=attention.self_attention,
         oracle=lambda *args: torch_attention(*from_one_source(*args)),
         examples=(

@@ -99,8 +99,8 @@ def equal_values_come_through(output, generator):
 EXERCISES = (
     Exercise(
         lesson="06",
-        asked="W_q, W_k, W_v; split into num_heads heads, each d_head wide; scaled dot-product attention in each (a "
-        "masked key gets no weight); the heads side by side; W_o: shape (B, Tq, d_model).",
+        asked="$W_q$, $W_k$, $W_v$; split into `num_heads` heads, each `d_head` wide; scaled dot-product attention in "
+        "each (a masked key gets no weight); the heads side by side; $W_o$: shape `(B, Tq, d_model)`.",
         verified=attention.MultiHeadAttention,
         oracle=torch_attention,
         examples=EXAMPLES,

@@ -230,7 +230,7 @@ OWN_TEST = Exercise(
 EXERCISES = (
     Exercise(
         lesson="07",
-        asked="a new table (T, T) of True and False: entry [i, j] is True where j <= i, so that query i sees itself "
+        asked="a new table (T, T) of True and False: entry `[i, j]` is True where $j ≤ i$, so that query i sees itself "
         "and all before it.",
         verified=masks.causal_mask,
         oracle=torch_causal_mask,
@@ -247,7 +247,7 @@ EXERCISES = (
     ),
     Exercise(
         lesson="07",
-        asked="softmax(query key^T / √d) value, the softmax over the keys, for every sentence of the batch: "
+        asked="$softmax(query key^T / √d) value$, the softmax over the keys, for every sentence of the batch: "
         "(B, Tq, dv). Where the mask is False, the key has no influence at all; a query that may attend to no key "
         "gets finite numbers.",
         verified=attention.scaled_dot_product_attention,
@@ -285,8 +285,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="07",
-        asked="a table (B, T) of True and False: row b begins with lengths[b] times True, and the rest is False; T is "
-        "max_len or, where that is None, the longest length.",
+        asked="a table (B, T) of True and False: row b begins with `lengths[b]` times True, and the rest is False; T "
+        "is `max_len` or, where that is None, the longest length.",
         verified=masks.padding_mask,
         oracle=torch_padding_mask,
         examples=((torch.tensor([3, 5, 1, 2]), None), (torch.tensor([2, 1]), 5)),
@@ -303,7 +303,7 @@ EXERCISES = (
     ),
     Exercise(
         lesson="07",
-        asked="a table (B, 1, T) of True and False: True where the token is not pad_id, wherever in the sentence it "
+        asked="a table (B, 1, T) of True and False: True where the token is not `pad_id`, wherever in the sentence it "
         "stands.",
         verified=masks.padding_mask_from_ids,
         oracle=mask_by_loop,

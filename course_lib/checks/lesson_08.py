@@ -36,7 +36,7 @@ def plain(generator, *shape):
 
 LAYER_NORM = Exercise(
     lesson="08",
-    asked="at every position by itself, over the last axis: (x - mean) / √(variance + eps) * gamma + beta, where the "
+    asked="at every position by itself, over the last axis: $(x - mean) / √(variance + eps) · gamma + beta$, where the "
     "variance is the mean of the squared deviations.",
     verified=layers.layer_norm,
     oracle=torch_layer_norm,
@@ -107,7 +107,7 @@ HAND_MADE = {"linear1.weight": torch.tensor([[1.0, 0.0], [-1.0, 1.0], [2.0, 1.0]
              "linear2.bias": torch.tensor([0.5, -4.0])}
 FEED_FORWARD = Exercise(
     lesson="08",
-    asked="at every position by itself: linear1, ReLU, dropout, linear2. What comes out is as wide as x.",
+    asked="at every position by itself: `linear1`, ReLU, dropout, `linear2`. What comes out is as wide as x.",
     verified=layers.FeedForward,
     oracle=torch_feed_forward,
     examples=(
@@ -202,7 +202,7 @@ def gain_and_offset(gain, offset):
 
 SUBLAYER_CONNECTION = Exercise(
     lesson="08",
-    asked="norm(x + dropout(sublayer(x))): the sublayer is called once, with x itself, and its answer is added to x.",
+    asked="`norm(x + dropout(sublayer(x)))`: the sublayer is called once, with x itself, and its answer is added to x.",
     verified=layers.SublayerConnection,
     oracle=torch_add_and_norm,
     examples=(

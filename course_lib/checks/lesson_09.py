@@ -114,8 +114,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="09",
-        asked="a table (n, d): in the row of pos, from 0 to n - 1, column 2i is sin(pos / 10000^(2i / d)) and column "
-        "2i + 1 is the cosine of the same angle.",
+        asked="a table (n, d): in the row of pos, from 0 to n - 1, column $2i$ is $sin(pos / 10000^(2i / d))$ and "
+        "column $2i + 1$ is the cosine of the same angle.",
         verified=positions.sinusoidal_positions,
         oracle=one_sine_at_a_time,
         examples=((3, 4), (4, 6)),
@@ -135,8 +135,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="09",
-        asked="the one matrix M (d, d) with PE[pos + k] = M @ PE[pos] for every pos, where PE is the table of exercise "
-        "2: for each pair of columns a 2 by 2 block on the diagonal, and zeros elsewhere; k may be negative.",
+        asked="the one matrix M (d, d) with `PE[pos + k] = M @ PE[pos]` for every `pos`, where `PE` is the table of "
+        "exercise 2: for each pair of columns a 2 by 2 block on the diagonal, and zeros elsewhere; k may be negative.",
         verified=positions.shift_matrix,
         oracle=where_two_positions_go,
         examples=((2, 4), (-1, 4)),

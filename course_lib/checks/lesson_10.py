@@ -199,8 +199,8 @@ def classified_alone(output, generator):
 EXERCISES = (
     Exercise(
         lesson="10",
-        asked="self-attention of x with the mask, dropout, added to x, then norm1; of what that gives, feed-forward, "
-        "dropout, added to it, then norm2: shape (B, T, d_model).",
+        asked="self-attention of x with the mask, dropout, added to x, then `norm1`; of what that gives, "
+        "feed-forward, dropout, added to it, then `norm2`: shape `(B, T, d_model)`.",
         verified=transformer.EncoderLayer,
         oracle=encoder_layer,
         examples=EXAMPLES,
@@ -246,8 +246,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="10",
-        asked="embeddings times √d_model plus sinusoidal positions, dropout; every layer once, padding hidden; the "
-        "maximum over the real tokens; the head: logits (B, num_classes).",
+        asked="embeddings times $√d_model$ plus sinusoidal positions, dropout; every layer once, padding hidden; the "
+        "maximum over the real tokens; the head: logits `(B, num_classes)`.",
         verified=classifier.EncoderClassifier,
         oracle=torch_classifier,
         examples=(classified_by_hand(),),

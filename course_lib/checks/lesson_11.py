@@ -324,8 +324,9 @@ def goes_on_as_it_began(output, generator):
 EXERCISES = (
     Exercise(
         lesson="11",
-        asked="self-attention of x with tgt_mask; cross-attention, queries from x, keys and values from memory, with "
-        "memory_mask; feed-forward. After each: dropout, added to x, then norm1, norm2, norm3. Shape (B, Tt, d_model).",
+        asked="self-attention of x with `tgt_mask`; cross-attention, queries from x, keys and values from memory, "
+        "with `memory_mask`; feed-forward. After each: dropout, added to x, then `norm1`, `norm2`, `norm3`. Shape "
+        "`(B, Tt, d_model)`.",
         verified=transformer.DecoderLayer,
         oracle=torch_decoder_layer,
         examples=(decoder_by_hand(), decoder_by_hand(past(3), torch.tensor([[[True, False]]]))),
@@ -353,9 +354,9 @@ EXERCISES = (
     ),
     Exercise(
         lesson="11",
-        asked="logits (B, Tt, tgt_vocab): embeddings times √d_model plus sinusoidal positions, dropout; all encoder "
-        "layers (source padding hidden); all decoder layers (future and target padding hidden from themselves, source "
-        "padding hidden from the cross-attention, each reads the encoder's end); out.",
+        asked="logits `(B, Tt, tgt_vocab)`: embeddings times $√d_model$ plus sinusoidal positions, dropout; all "
+        "encoder layers (source padding hidden); all decoder layers (future and target padding hidden from "
+        "themselves, source padding hidden from the cross-attention, each reads the encoder's end); out.",
         verified=transformer.Transformer,
         oracle=torch_transformer,
         examples=(small_transformer(),),
@@ -381,7 +382,7 @@ EXERCISES = (
     ),
     Exercise(
         lesson="11",
-        asked="bos_id in front of every row, the last label dropped: shape (B, T), like labels.",
+        asked="`bos_id` in front of every row, the last label dropped: shape (B, T), like labels.",
         verified=targets.shift_right,
         oracle=shifted_by_loop,
         examples=((torch.tensor([[5, 8, 6, 2], [7, 9, 2, 0]]), 1), (torch.tensor([[4, 3]]), 9)),
@@ -396,7 +397,7 @@ EXERCISES = (
     ),
     Exercise(
         lesson="11",
-        asked="one number: the mean of -log softmax(logits)[target] over all positions whose target is not pad_id.",
+        asked="one number: the mean of $-log softmax(logits)[target]$ over all positions whose target is not `pad_id`.",
         verified=targets.masked_cross_entropy,
         oracle=loss_by_loop,
         examples=LOSS_EXAMPLES,
@@ -414,8 +415,9 @@ EXERCISES = (
     ),
     Exercise(
         lesson="11",
-        asked="each row begins with bos_id and goes on with the most probable token after all that is written; after "
-        "its eos_id a row is filled with pad_id; it ends when all rows have ended, or at max_len tokens, bos included.",
+        asked="each row begins with `bos_id` and goes on with the most probable token after all that is written; "
+        "after its `eos_id` a row is filled with `pad_id`; it ends when all rows have ended, or at `max_len` tokens, "
+        "bos included.",
         verified=decoding.greedy_decode,
         oracle=greedy_by_loop,
         examples=GREEDY_EXAMPLES,

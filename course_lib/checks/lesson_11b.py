@@ -78,9 +78,9 @@ def more_beams(generator):
 EXERCISES = (
     Exercise(
         lesson="11b",
-        asked="(tokens, score): the finished hypothesis with the largest sum of log-probabilities; each step keeps the "
-        "beam_size best of all candidates, and those that end with eos_id leave the beam; those cut at max_len tokens, "
-        "bos included, count as finished.",
+        asked="(tokens, score): the finished hypothesis with the largest sum of log-probabilities; each step keeps "
+        "the `beam_size` best of all candidates, and those that end with `eos_id` leave the beam; those cut at "
+        "`max_len` tokens, bos included, count as finished.",
         verified=decoding.beam_search,
         oracle=beam_by_loop,
         examples=BEAM_EXAMPLES,

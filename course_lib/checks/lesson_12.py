@@ -29,7 +29,7 @@ def pairs_by_loop(ids):
 
 SHIFT_LABELS = Exercise(
     lesson="12",
-    asked="a pair (inputs, targets), both (B, T - 1): targets[:, t] is the token that follows inputs[:, t].",
+    asked="a pair (inputs, targets), both (B, T - 1): `targets[:, t]` is the token that follows `inputs[:, t]`.",
     verified=language_model.shift_labels,
     oracle=pairs_by_loop,
     examples=((torch.tensor([[7, 2, 9, 4]]),), (torch.tensor([[7, 2, 9], [3, 8, 1]]),)),
@@ -67,7 +67,7 @@ def a_rare_pair_among_many_tokens(generator):
 
 BIGRAM_PROBS = Exercise(
     lesson="12",
-    asked="P[i, j] = (how often j comes right after i, plus alpha), divided by the sum of row i; a row of which "
+    asked="`P[i, j]` is how often j comes right after i, plus alpha, divided by the sum of row i; a row of which "
     "nothing is known is uniform: (V, V), float.",
     verified=language_model.bigram_probs,
     oracle=probs_by_loop,
@@ -172,8 +172,8 @@ def one_great_surprise_among_many():
 THREE = torch.tensor([[[0.0, 1, 2], [3, 0, 1], [0, 2, 0]], [[1.0, 0, 0], [0, 3, 1], [2, 0, 1]]])
 PERPLEXITY = Exercise(
     lesson="12",
-    asked="exp of the mean of -log softmax(logits)[target], natural logarithm, over all targets that are not pad_id: a "
-    "scalar tensor.",
+    asked="exp of the mean of $-log softmax(logits)[target]$, natural logarithm, over all targets that are not "
+    "`pad_id`: a scalar tensor.",
     verified=language_model.perplexity,
     oracle=perplexity_by_loop,
     examples=(
@@ -306,8 +306,8 @@ def one_place_to_begin(generator, block_size, batch_size):
 
 GET_BATCH = Exercise(
     lesson="12",
-    asked="x and y, both (batch_size, block_size): pieces of the data from random positions, and the same pieces moved "
-    "on by one token; every position from 0 to N - block_size - 1 is equally probable, for each piece anew.",
+    asked="x and y, both `(batch_size, block_size)`: pieces of the data from random positions, and the same pieces "
+    "moved on by one token; every position from 0 to `N - block_size - 1` is equally probable, for each piece anew.",
     verified=language_model.get_batch,
     oracle=the_only_piece,
     examples=((torch.tensor([7, 2, 9, 4]), 3, 1), (torch.tensor([7, 2, 9, 4, 4]), 4, 2),
@@ -473,8 +473,9 @@ def make_beginning(generator, V, B, T, new, block_size):
 
 GENERATE = Exercise(
     lesson="12",
-    asked="the text with max_new_tokens more: each drawn from the softmax of model(context)[:, -1], for each row by "
-    "itself; the context is the last block_size tokens of what is written by then, or all of it if it is shorter.",
+    asked="the text with `max_new_tokens` more: each drawn from the softmax of `model(context)[:, -1]`, for each row "
+    "by itself; the context is the last `block_size` tokens of what is written by then, or all of it if it is "
+    "shorter.",
     verified=language_model.generate,
     oracle=written_on,
     examples=((Sure(10), torch.tensor([[1, 2]]), 1, 8), (Sure(10), torch.tensor([[3, 1, 4]]), 3, 4),

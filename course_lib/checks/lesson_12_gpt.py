@@ -89,8 +89,8 @@ def x_is_carried_on(output, generator):
 
 BLOCK = Exercise(
     lesson="12",
-    asked="with n = norm1(x), x + dropout(self_attn(n, n, n, mask)); then, of that, x + dropout(ff(norm2(x))): shape "
-    "(B, T, d_model).",
+    asked="with `n = norm1(x)`, `x + dropout(self_attn(n, n, n, mask))`; then, of that, `x + dropout(ff(norm2(x)))`: "
+    "shape `(B, T, d_model)`.",
     verified=language_model.Block,
     oracle=torch_block,
     examples=(block_by_hand([[1.0, 0.0, 0.0, 2.0], [0.0, 3.0, 0.0, 1.0]], past(2)),
@@ -196,8 +196,8 @@ def order_matters(output, generator):
 
 LANGUAGE_MODEL = Exercise(
     lesson="12",
-    asked="table(ids) plus sinusoidal positions, dropout; every block once, with a causal mask; then norm, then out: "
-    "logits (B, T, vocab_size).",
+    asked="`table(ids)` plus sinusoidal positions, dropout; every block once, with a causal mask; then `norm`, then "
+    "`out`: logits `(B, T, vocab_size)`.",
     verified=language_model.LanguageModel,
     oracle=torch_language_model,
     examples=(language_model_by_hand(),),

@@ -33,8 +33,8 @@ def hotter_is_flatter(output, generator):
 
 NEXT_TOKEN_PROBS = Exercise(
     lesson="12b",
-    asked="softmax(logits / temperature) over the tokens; where top_k is given, only the top_k largest logits of each "
-    "row keep a probability, the others get exactly 0, and the rows still sum to one.",
+    asked="$softmax(logits / temperature)$ over the tokens; where `top_k` is given, only the `top_k` largest logits "
+    "of each row keep a probability, the others get exactly 0, and the rows still sum to one.",
     verified=language_model.next_token_probs,
     oracle=probs_by_sorting,
     examples=(
@@ -106,8 +106,8 @@ def other_rules_keep_others(generator):
 
 TOP_P_PROBS = Exercise(
     lesson="12b",
-    asked="of softmax(logits), sorted by falling probability, the shortest beginning whose sum is at least p keeps its "
-    "probabilities, divided by their sum; all other tokens get exactly 0: (B, V), in the order of the logits.",
+    asked="of $softmax(logits)$, sorted by falling probability, the shortest beginning whose sum is at least p keeps "
+    "its probabilities, divided by their sum; all other tokens get exactly 0: (B, V), in the order of the logits.",
     verified=language_model.top_p_probs,
     oracle=nucleus_by_adding_up,
     examples=(

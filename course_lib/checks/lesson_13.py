@@ -212,7 +212,7 @@ EXERCISES = (
     Exercise(
         lesson="13",
         asked="the patches through `proj`; the class token `cls` in front of them; `pos` added once to all: shape "
-        "(B, N + 1, d_model).",
+        "`(B, N + 1, d_model)`.",
         verified=vision.PatchEmbedding,
         oracle=strided_convolution,
         examples=EMBEDDING_EXAMPLES,
@@ -236,7 +236,7 @@ EXERCISES = (
     Exercise(
         lesson="13",
         asked="the embedding, dropout, every layer once, one after the other, and the head on the class token: logits "
-        "of shape (B, num_classes).",
+        "of shape `(B, num_classes)`.",
         verified=vision.ViT,
         oracle=torch_vit,
         examples=(logits_by_hand(),),

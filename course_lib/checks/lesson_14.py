@@ -198,7 +198,7 @@ def weights_sum_to_one(output, generator):
 EXERCISES = (
     Exercise(
         lesson="14",
-        asked="the (T, T) matrix M for which M @ x is x with the kernel slid along it: the kernel's middle weight on "
+        asked="the (T, T) matrix M for which `M @ x` is x with the kernel slid along it: the kernel's middle weight on "
         "the diagonal, its other weights beside it in their order, zeros elsewhere.",
         verified=graphs.convolution_pattern,
         oracle=slide,
@@ -215,8 +215,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="14",
-        asked="the (T, T) matrix M for which M @ x is what the loop h[t] = gates[t] * h[t - 1] + x[t] makes, beginning "
-        "with h[0] = x[0].",
+        asked="the (T, T) matrix M for which `M @ x` is what the loop `h[t] = gates[t] * h[t - 1] + x[t]` makes, "
+        "beginning with `h[0] = x[0]`.",
         verified=graphs.recurrence_pattern,
         oracle=run_the_loop,
         examples=((torch.tensor([7.0, 2.0, 3.0]),), (torch.tensor([5.0, 0.5, 0.0, -2.0]),)),
@@ -233,7 +233,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="14",
-        asked="for every node i, update(x[i], the sum of message(x[i], x[j]) over all j with adjacency[i, j]): (N, U).",
+        asked="for every node i, `update(x[i], gathered)`, where `gathered` is the sum of `message(x[i], x[j])` over "
+        "all j with `adjacency[i, j]`: (N, U).",
         verified=graphs.message_passing,
         oracle=edge_by_edge,
         examples=(
@@ -252,8 +253,8 @@ EXERCISES = (
     ),
     Exercise(
         lesson="14",
-        asked="version 5 in which node i attends to the nodes j with adjacency[i, j] and to nobody else; zeros for a "
-        "node that hears nobody: (N, D_v).",
+        asked="version 5 in which node i attends to the nodes j with `adjacency[i, j]` and to nobody else; zeros for "
+        "a node that hears nobody: `(N, D_v)`.",
         verified=graphs.attention_on_graph,
         oracle=torch_among_neighbours,
         examples=(

@@ -94,7 +94,7 @@ def scores_depend_on_the_distance(output, generator):
 
 APPLY_ROPE = Exercise(
     lesson="15b",
-    asked="each pair (x[t, 2i], x[t, 2i+1]) turned counter-clockwise by t / base**(2i/d) radians.",
+    asked="each pair `(x[t, 2i], x[t, 2i+1])` turned counter-clockwise by $t / base^(2i / d)$ radians.",
     verified=llama.apply_rope,
     oracle=complex_turn,
     examples=(
@@ -142,7 +142,7 @@ GATES = {"gate.weight": torch.tensor([[1.0, 0.0], [-1.0, 1.0], [0.5, 0.5]]),
          "down.weight": torch.tensor([[1.0, 2.0, 0.0], [0.0, -1.0, 1.0]])}
 SWIGLU = Exercise(
     lesson="15b",
-    asked="down(silu(gate(x)) * up(x)), with silu(z) = z · sigmoid(z); what comes out is as wide as x.",
+    asked="`down(silu(gate(x)) * up(x))`, with $silu(z) = z · sigmoid(z)$; what comes out is as wide as x.",
     verified=llama.SwiGLU,
     oracle=torch_swiglu,
     examples=(
@@ -191,8 +191,8 @@ SMALL_GROUPS = (torch.tensor([[[[1.0], [2.0]], [[0.0], [1.0]], [[2.0], [-1.0]], 
                 torch.tensor([[[[1.0], [2.0]], [[10.0], [20.0]]]]))
 GROUPED = Exercise(
     lesson="15b",
-    asked="causal softmax(query keyᵀ / √d) value in every one of the H heads; query heads 0 to H/G - 1 read key and "
-    "value head 0, the next H/G head 1, and so on.",
+    asked="causal $softmax(query key^T / √d) value$ in every one of the H heads; query heads 0 to $H/G - 1$ read key "
+    "and value head 0, the next $H/G$ head 1, and so on.",
     verified=llama.grouped_query_attention,
     oracle=torch_grouped,
     examples=(

@@ -45,7 +45,7 @@ KEPT = (torch.tensor([[[[2.0, 0.0], [0.0, 1.0]]]]), torch.tensor([[[[1.0, 2.0], 
 ATTEND_WITH_CACHE = Exercise(
     lesson="16",
     asked="(out, (keys, values)): the new key and value stand behind those of the cache, oldest first; out "
-    "(B, H, 1, d) is softmax(q keysᵀ / √d) values over all of them.",
+    "(B, H, 1, d) is $softmax(q keys^T / √d) values$ over all of them.",
     verified=cache.attend_with_cache,
     oracle=last_row_of_a_whole_pass,
     examples=(STEP, (*STEP, KEPT)),
@@ -94,8 +94,8 @@ OVER = (torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[0.0, 0.0], [1.0, 
         torch.tensor([[10.0], [20.0], [60.0]]))
 ONLINE_SOFTMAX_ATTENTION = Exercise(
     lesson="16",
-    asked="softmax(query keyᵀ / √d) value: (Tq, dv), from blocks of `block` keys, with a running maximum and a running "
-    "sum for each query; never all Tq · Tk scores at once.",
+    asked="$softmax(query key^T / √d) value$: (Tq, dv), from blocks of `block` keys, with a running maximum and a "
+    "running sum for each query; never all $Tq · Tk$ scores at once.",
     verified=online_softmax.online_softmax_attention,
     oracle=all_scores_at_once,
     examples=((*OVER, 1), (*OVER, 2), (*OVER, 3)),

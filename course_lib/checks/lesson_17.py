@@ -92,8 +92,8 @@ def make_said(generator, B, T, H, d, *mean):
 SAID = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 10.0]]]])
 ABLATE_HEAD = Exercise(
     lesson="17",
-    asked="a new (B, T, H, d): zeros at [:, :, head], or with mean=True the mean over batch and places of what stood "
-    "there, one vector of d numbers for all; everything else as in said, which stays as it is.",
+    asked="a new (B, T, H, d): zeros at `[:, :, head]`, or with `mean=True` the mean over batch and places of what "
+    "stood there, one vector of d numbers for all; everything else as in said, which stays as it is.",
     verified=circuits.ablate_head,
     oracle=blended,
     examples=((SAID, 1), (SAID, 0, True), (SAID, 1, False), (SAID, 1, True)),
@@ -140,7 +140,7 @@ TWO_ROWS = (torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]], [[[5.0], [6.0]], [[7
             torch.tensor([[[[-1.0], [-2.0]], [[-3.0], [-4.0]]], [[[-5.0], [-6.0]], [[-7.0], [-8.0]]]]))
 PATCH = Exercise(
     lesson="17",
-    asked="a new (B, T, H, d): in row b, at [b, place[b], head], the d numbers of other; everything else as in said. "
+    asked="a new (B, T, H, d): in row b, at `[b, place[b], head]`, the d numbers of other; everything else as in said. "
     "Both stay as they are.",
     verified=circuits.patch,
     oracle=row_by_row,
@@ -191,8 +191,8 @@ def bias_for_all(said, W_o, W_U, answers):
 
 ATTRIBUTION = Exercise(
     lesson="17",
-    asked="(B, T, H): what head h writes, said[b, t, h] through its columns of W_o, times (W_U[answer] minus the mean "
-    "of all rows of W_U).",
+    asked="(B, T, H): what head h writes, `said[b, t, h]` through its columns of $W_o$, times (`W_U[answer]` minus "
+    "the mean of all rows of $W_U$).",
     verified=circuits.direct_logit_attribution,
     oracle=through_the_last_layer,
     examples=(
@@ -250,8 +250,8 @@ PLAIN = (torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 2.0], [0.0,
          torch.tensor([[1.0, 1.0], [1.0, 0.0]]), torch.tensor([[2.0, 0.0], [1.0, 1.0]]))
 COMPOSE = Exercise(
     lesson="17",
-    asked="(H, H), row for the later head, column for the earlier one: |W_QK W_OV| / (|W_QK| |W_OV|) in Frobenius "
-    "norms, with W_QK = W_qᵀ W_k of the later head and W_OV = W_o W_v of the earlier one, all (D, D).",
+    asked="(H, H), row for the later head, column for the earlier one: $|W_QK W_OV| / (|W_QK| |W_OV|)$ in Frobenius "
+    "norms, with $W_QK = W_q^T W_k$ of the later head and $W_OV = W_o W_v$ of the earlier one, all (D, D).",
     verified=circuits.compose,
     oracle=one_pair_at_a_time,
     examples=((*PLAIN, 2), (*PLAIN, 1)),

@@ -2,6 +2,7 @@
 
 import ast
 
+from course_lib.display.markup import typeset
 from course_lib.staff.answers import as_written
 from course_lib.staff.lesson_text import ROOT
 
@@ -35,7 +36,7 @@ def what_is_right():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Exercise":
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 name = ast.unparse(given["verified"]).rpartition(".")[2]
-                asked[name] = " ".join(ast.literal_eval(given["asked"]).split())
+                asked[name] = typeset(" ".join(ast.literal_eval(given["asked"]).split()))
     return asked
 
 

@@ -23,7 +23,7 @@ class Exercise:
     """
 
     lesson: str
-    asked: str
+    asked: str  # a sentence with `code` and $formulas$
     verified: Callable  # the course's own implementation: it stands in for a missing answer and never judges one
     oracle: Callable  # NaN in what it returns stands for "any finite number is right"
     examples: tuple  # the smallest arguments at which something can be seen, easy to read; for a module, whole Calls

@@ -33,7 +33,7 @@ def card_rows(verdict, hints=()):
         rows += _cause_rows(verdict) + where_rows(verdict.located) + _failure_rows(verdict)
     rows += [(f"Hint {i}", hint) for i, hint in enumerate(hints, 1)]
     if verdict.status != "right":
-        rows += [("Asked", exercise.asked)]
+        rows += [("Asked", markup.typeset(exercise.asked))]
     rows += [("Later cells", _what_later_cells_use(verdict))]
     return rows
 

@@ -10,6 +10,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.notebook.card import card_rows
+from course_lib.display import markup
 from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
@@ -382,4 +383,4 @@ def _own_failure(error):
 
 
 def _card(exercise, says):
-    return (("", f"✗ {exercise.name}: not right yet"), ("Asked", exercise.asked), ("What failed", says))
+    return (("", f"✗ {exercise.name}: not right yet"), ("Asked", markup.typeset(exercise.asked)), ("What failed", says))

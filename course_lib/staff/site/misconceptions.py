@@ -15,7 +15,7 @@ from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import questions, truth
 from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.notebook.card import card_rows
-from course_lib.display.markup import as_html
+from course_lib.display.markup import as_html, typeset
 from course_lib.staff import site
 from course_lib.staff.site.facts import counted, facts_of
 from course_lib.staff.site.page import REFERENCE, Page
@@ -63,7 +63,7 @@ def _page(facts, exercises):
     with _quietly():
         for exercise in exercises:
             text += [f"({exercise.name})=\n## `{exercise.name}`",
-                     f"<p>{as_html(f'Asked: {exercise.asked}')}</p>"]
+                     f"<p>Asked: {typeset(exercise.asked).html}</p>"]
             text += [_entry(exercise, mistake) for mistake in exercise.mistakes]
     return Page(f"misconceptions/{_name(facts)}.md", "\n\n".join(text) + "\n", _made_of(facts))
 
