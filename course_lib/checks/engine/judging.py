@@ -118,7 +118,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
     """The Verdict on an answer that failed: which mistakes reply as it did, or what is seen of it."""
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
-        (f for f in failures if f.kind == first.kind), key=_size)
+        (f for f in failures if f.kind == first.kind), key=_how_hard_to_read)
     if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
@@ -258,5 +258,7 @@ def _broken_statistics(exercise, candidate, seed, ask):
     return broken
 
 
-def _size(failure):
-    return sum(a.numel() for a in failure.call.args if isinstance(a, torch.Tensor))
+def _how_hard_to_read(failure):
+    """Which axis is which, where two of a tensor have one size? Then, how many numbers are there?"""
+    tensors = [a for a in failure.call.args if isinstance(a, torch.Tensor)]
+    return any(len(set(t.shape)) < t.dim() for t in tensors), sum(t.numel() for t in tensors)
