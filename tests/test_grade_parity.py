@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from course_lib import check
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import Call, ask
+from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.staff.grade import confine
 from course_lib.staff.grade.lane import write_root
 from course_lib.staff.grade.lanes import marker
@@ -92,6 +94,17 @@ def test_the_grader_gives_the_verdict_of_the_check(judge, name):
     """Somebody whose card said "right" in the notebook, and who gets no point for it."""
     found, _ = differences(judge, name, SOME[name])
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", ["MultiHeadAttention", "FeedForward", "SublayerConnection", "Transformer"])
+def test_a_weight_that_nobody_asked_for_is_no_forgery(judge, name):
+    """Somebody with a right answer and a spare layer, accused of having written into the channel."""
+    verified = EXERCISES[name].verified
+    right = next(m.right for m in EXERCISES[name].mistakes if not isinstance(m, ByHand))
+    spare = right.replace("super().__init__()\n", "super().__init__()\n        self.spare = nn.Linear(3, 3)\n", 1)
+    assert check(run_beside(verified, spare, "<with a spare layer>"), name).passed
+    judge.exercises = (name,)
+    assert [(v.verdict, v.reason) for v in judge.mark(submission(name, verified.__module__, spare))] == [("pass", "")]
 
 
 class Halved(torch.nn.Module):

@@ -249,7 +249,7 @@ EXERCISES = (
         lesson="07",
         asked="$softmax(query key^T / √d) value$, the softmax over the keys, for every sentence of the batch: "
         "(B, Tq, dv). Where the mask is False, the key has no influence at all; a query that may attend to no key "
-        "gets finite numbers.",
+        "gets zeros, and the check takes any finite numbers there.",
         verified=attention.scaled_dot_product_attention,
         oracle=torch_attention,
         examples=((*EXAMPLE, None), (*EXAMPLE, torch.tensor([[True, False, True], [False, True, True]]))),

@@ -416,16 +416,18 @@ def _alike(after, before):
 
 
 def _gradients(found, call):
-    """Gradients by argument or weight, each as large as what it belongs to."""
+    """Gradients by argument or weight, each as large as what it belongs to; of a weight of the student's own, any."""
     if found is None:
         return None
     if not isinstance(found, dict) or not call.gradients:
         raise ValueError
     for which, gradient in found.items():
-        of = call.args[which] if type(which) is int else None if call.layout else call.weights[which]
-        if gradient is not None and (gradient.dtype != call.dtype or of is not None and gradient.shape != of.shape):
+        if gradient is not None and not isinstance(gradient, torch.Tensor):
             raise ValueError
-    return found
+        of = call.args[which] if type(which) is int else (call.weights or {}).get(which)
+        if gradient is not None and of is not None and (gradient.dtype, gradient.shape) != (call.dtype, of.shape):
+            raise ValueError
+    return {which if type(which) is int else _words(which, 200): gradient for which, gradient in found.items()}
 
 
 def _raised(error):
