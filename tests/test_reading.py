@@ -591,6 +591,117 @@ def test_a_notebook_as_markdown_is_read_and_a_readme_is_not(tmp_path):
     assert sources_of(read(tmp_path)["bo"]) == ["y = 2"]
 
 
+QUARTO = """---
+title: Lab
+jupyter: python3
+---
+
+```{python}
+#| label: first
+import torch
+```
+
+```python
+shown = 1
+```
+
+```{python}
+#| eval: false
+left_out = 2
+```
+
+```{r}
+x <- 3
+```
+"""
+
+
+def test_a_document_of_quarto_s_is_read(tmp_path):
+    """A .qmd is no notebook to the grader; or what it only shows is an answer."""
+    assert sources_of(one(tmp_path, QUARTO.encode(), "a.qmd")) == ["#| label: first\nimport torch"]
+
+
+MARIMO = '''import marimo
+
+__generated_with = "0.17.0"
+app = marimo.App(width="medium")
+
+with app.setup:
+    import torch
+    from torch import nn
+
+
+@app.cell
+def _(check, softmax):
+    check(softmax)
+    return
+
+
+@app.cell(hide_code=True)
+def _(mo):
+    mo.md("""
+    # Title
+    """)
+    return
+
+
+@app.cell
+def _():
+    import marimo as mo
+    from course_lib import check
+    return check, mo
+
+
+@app.function
+@torch.no_grad()
+def softmax(scores):
+    # largest first
+    return scaled(scores) / 2
+
+
+@app.class_definition
+class Own(nn.Module):
+    pass
+
+
+app._unparsable_cell(
+    r"""
+    half = = 1
+    """,
+    name="_"
+)
+
+
+@app.function
+def scaled(scores):
+    return scores
+
+
+if __name__ == "__main__":
+    app.run()
+'''
+
+
+def test_a_notebook_of_marimo_s_is_read_in_the_order_in_which_it_runs(tmp_path):
+    """No answer is found, since each is decorated and lies in a function; or a cell comes before what it uses."""
+    assert sources_of(one(tmp_path, MARIMO.encode(), "a.py")) == [
+        "import torch\nfrom torch import nn",
+        "import marimo as mo\nfrom course_lib import check",
+        'mo.md("""\n# Title\n""")',
+        "class Own(nn.Module):\n    pass",
+        "half = = 1",
+        "def scaled(scores):\n    return scores",
+        "@torch.no_grad()\ndef softmax(scores):\n    # largest first\n    return scaled(scores) / 2",
+        "check(softmax)"]
+
+
+def test_a_circle_of_marimo_s_cells_ends(tmp_path):
+    """Two cells that wait for each other, and a grader that waits for both."""
+    circle = ("import marimo\napp = marimo.App()\n\n@app.cell\ndef _(b):\n    a = b\n    return (a,)\n\n"
+              "@app.cell\ndef _(a):\n    b = a\n    return (b,)\n")
+    assert sources_of(one(tmp_path, circle.encode(), "a.py")) == ["a = b", "b = a"]
+
+
 def test_what_an_export_makes_of_a_notebook_is_undone(tmp_path):
     """A cell under %%time is a text in a call, one that writes a module a comment, raw text is bad syntax."""
     exported = ("# In[1]:\n\n\nget_ipython().run_cell_magic('time', '', 'def f(x):\\n    return x\\n')\n\n\n"
@@ -654,16 +765,16 @@ def test_bombs_are_not_unpacked(tmp_path):
     assert "damaged" in problem(one(tmp_path, bytes(liar), "a.zip"))
 
 
-def test_a_zip_in_a_zip_in_the_batch_is_not_opened(tmp_path):
-    """Zips in zips without end."""
-    inner = zipped({"x.ipynb": "inner"})
+def test_a_zip_in_a_student_s_zip_is_opened_and_none_in_that(tmp_path):
+    """Work that somebody zipped twice is not seen; or zips in zips without end."""
+    inner = zipped({"x.ipynb": "inner", "innermost.zip": zipped({"x.ipynb": "innermost"})})
     student = zipped({"inner.zip": inner, "y.ipynb": "student"})
     (tmp_path / "batch.zip").write_bytes(zipped({"a.zip": student, "b/b.zip": student, "c.ipynb": "c"}))
     put(tmp_path / "batch", {"a.zip": student, "b/b.zip": student, "c.ipynb": "c"})
     for path in (tmp_path / "batch.zip", tmp_path / "batch"):
         found = read(path)
-        assert [sources_of(found[name]) for name in "abc"] == [["student"], ["student"], ["c"]]
-        assert all("zip inside a zip" in problem(found[name]) for name in "ab")
+        assert [sources_of(found[name]) for name in "abc"] == [["inner", "student"], ["inner", "student"], ["c"]]
+        assert all("a zip in a zip in a zip" in problem(found[name]) for name in "ab")
 
 
 def test_encrypted_and_unusually_compressed_members_are_said_so(tmp_path):

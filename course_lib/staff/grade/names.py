@@ -6,6 +6,7 @@ import re
 NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)  # browsers like to add the second suffix
 SCRIPT = re.compile(r"\.py$", re.IGNORECASE)
 MARKDOWN = re.compile(r"\.md$", re.IGNORECASE)
+QUARTO = re.compile(r"\.qmd$", re.IGNORECASE)
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
 OTHER_ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|gz|bz2|xz|zst|7z|rar)$", re.IGNORECASE)
 DOCUMENT = re.compile(r"\.(docx?|odt|pdf|txt|md|html?|rtf|csv|json|pages|png|jpe?g)$", re.IGNORECASE)
@@ -42,7 +43,7 @@ def _escaped(character):
 
 def without_suffix(name):
     """A file's name without a suffix we know: `J. Smith` and `J. Brown` are no suffixes of `J`."""
-    for suffix in (NOTEBOOK, SCRIPT, ZIP, OTHER_ARCHIVE, DOCUMENT):
+    for suffix in (NOTEBOOK, SCRIPT, QUARTO, ZIP, OTHER_ARCHIVE, DOCUMENT):
         found = suffix.search(name)
         if found and found.start() > 0:
             return name[: found.start()]

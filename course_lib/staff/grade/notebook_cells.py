@@ -4,6 +4,8 @@ import ast
 import json
 import re
 
+from course_lib.staff.grade.marimo_cells import marimo_cells
+
 CONTAINERS = 4_000_000  # lists and objects in one file: each costs the reader some sixty bytes
 SURROGATE = re.compile("[\ud800-\udfff]")
 NOT_CODE = {"markdown", "raw", "heading", "html"}
@@ -18,6 +20,8 @@ WRITES_A_MODULE = re.compile(r"# ?(?=%%(?:write)?file )")  # jupytext comments m
 CELL_MAGIC = re.compile(r"\s*get_ipython\(\)\.run_cell_magic\(")  # nbconvert's
 JUPYTEXT = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n(?:[^-].*\n){0,9}? *jupytext:")
 FENCE = re.compile(r"(?P<fence>`{3,})(?:i?python3?|\{code-cell\})(?: (?!\.noeval).*)?")
+QUARTO = re.compile(r"(?P<fence>`{3,}) *\{python\b[^}]*\}")
+NOT_RUN = re.compile(r"#\| *eval: *false *")
 REGION, ITS_END = re.compile(r"<!-- #(?:region|raw|md)\b"), re.compile(r"<!-- #end(?:region|raw|md)\b")
 OPTION = re.compile(r":[\w-]+:")
 TOGETHER, TRIES = 20, 5000  # paragraphs of a broken script that are read as one, and how often that is tried
@@ -61,7 +65,8 @@ def _was(several):
 
 
 def script_cells(data):
-    """The cells of a .py: those of jupytext, nbconvert or Databricks, else statements that no empty line parts."""
+    """The cells of a .py: those of jupytext, nbconvert, Databricks or marimo, else statements that no empty line parts.
+    """
     text = clean(decoded(data)).removeprefix("\ufeff")
     lines = text.split("\n")
     if lines[0] == DATABRICKS:
@@ -70,7 +75,7 @@ def script_cells(data):
         return tuple(part for cell in _percent_cells(lines) for part in _readable(cell))
     tree = _parsed(text)
     if tree:
-        return _light_cells(tree, lines)
+        return marimo_cells(tree, lines) or _light_cells(tree, lines)
     if any(LIGHT_HEADER.match(line) for line in lines) or any(LIGHT_START.fullmatch(line) for line in lines):
         text = "\n".join("\0" if LIGHT_MARK.fullmatch(line) else line for line in lines)
     return tuple(cell for part in text.split("\0") for cell in _readable(part))
@@ -81,7 +86,12 @@ def is_markdown_notebook(data):
     return JUPYTEXT.match(data) is not None
 
 
-def markdown_cells(data):
+def quarto_cells(data):
+    """The code cells of a .qmd that Quarto would run."""
+    return tuple(cell for cell in markdown_cells(data, QUARTO) if not any(map(NOT_RUN.fullmatch, cell.split("\n"))))
+
+
+def markdown_cells(data, opening=FENCE):
     """The code cells of a notebook that jupytext or MyST has written as Markdown."""
     cells, here, fence, prose = [], [], "", False
     for line in clean(decoded(data)).split("\n"):
@@ -90,7 +100,7 @@ def markdown_cells(data):
             fence = ""
         elif fence:
             here.append(line)
-        elif found := None if prose else FENCE.fullmatch(line.rstrip()):
+        elif found := None if prose else opening.fullmatch(line.rstrip()):
             fence, here = found["fence"], []
         else:
             prose = bool(REGION.match(line)) or prose and not ITS_END.match(line)

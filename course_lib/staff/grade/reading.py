@@ -8,13 +8,14 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_lib.staff.grade.names import MARKDOWN, NOTEBOOK, OTHER_ARCHIVE, SCRIPT, ZIP, printable
+from course_lib.staff.grade.names import MARKDOWN, NOTEBOOK, OTHER_ARCHIVE, QUARTO, SCRIPT, ZIP, printable
 from course_lib.staff.grade.notebook_cells import (
     NoNotebook,
     decoded,
     is_markdown_notebook,
     markdown_cells,
     notebook_cells,
+    quarto_cells,
     script_cells,
 )
 from course_lib.staff.grade.platforms import METADATA, OLDER, is_download, is_sent, own_name, students, submitters
@@ -24,6 +25,7 @@ LESSON = re.compile(r"(?:lesson)?[ _-]*([0-9]{1,6})", re.IGNORECASE)
 LONGEST_PATH = 400
 PROBLEMS = 50  # sentences about one submission
 PREDICTIONS = "predictions.json"
+ZIPS = 2  # one in the other, that are opened of one student
 
 
 class ReadingError(ValueError):
@@ -32,7 +34,7 @@ class ReadingError(ValueError):
 
 @dataclass(frozen=True)
 class Notebook:
-    """One .ipynb or .py of a student."""
+    """One .ipynb, .py, .md or .qmd of a student."""
 
     path: str  # as the student named it, relative to the submissions folder, printable, one line
     cells: tuple[str, ...]  # sources of code cells in order (magics still in), markdown left out
@@ -54,8 +56,9 @@ def submissions(path) -> Iterator[Submission]:
     """One Submission per student, sorted by student; only the one that is asked for is in memory.
 
     path: a folder or a zip with one file, folder or zip per student at its top, or a single notebook. A student's zip
-        may contain folders, but no zip. If a zip holds nothing but one folder, or a folder of the zip's own name, the
-        students are what is in that folder; and if a folder holds nothing but one folder, with a platform's download.
+        may contain folders and zips, but no zips in these. If a zip holds nothing but one folder, or a folder of the
+        zip's own name, the students are what is in that folder; and if a folder holds nothing but one folder, with a
+        platform's download.
 
     Raises ReadingError before the first one if there is nothing to grade.
     """
@@ -146,7 +149,7 @@ class _Reader:
 
     def submission(self, student, batch, theirs):
         for top in theirs.tops:
-            self.all_of(top[0], lambda top=top: batch.entries(top, self.allowance), zips=True)
+            self.all_of(top[0], lambda top=top: batch.entries(top, self.allowance), zips=ZIPS)
         for name, _ in theirs.older:
             self.complain(name, OLDER)
         if not self.notebooks and not self.problems:
@@ -183,12 +186,15 @@ class _Reader:
         elif SCRIPT.search(name):
             self.allowance.one_more_file()
             self.keep_text(entry, read(entry, self.allowance), script_cells)
+        elif QUARTO.search(name):
+            self.allowance.one_more_file()
+            self.keep_text(entry, read(entry, self.allowance), quarto_cells)
         elif MARKDOWN.search(name) and is_markdown_notebook(data := read(entry, self.allowance)):
             self.keep_text(entry, data, markdown_cells)
         elif ZIP.search(name):
             if not zips:
-                raise Unreadable("was not read, because it is a zip inside a zip")
-            self.all_of(entry.path, lambda: entries_of_zip(entry, self.allowance), zips=False)
+                raise Unreadable("was not read, because it is a zip in a zip in a zip")
+            self.all_of(entry.path, lambda: entries_of_zip(entry, self.allowance), zips=zips - 1)
         elif OTHER_ARCHIVE.search(name):
             raise Unreadable("is an archive of a kind that is not read: only zip is")
         else:
