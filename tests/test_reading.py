@@ -472,6 +472,16 @@ def test_every_source_can_be_written_down(tmp_path):
     assert sources_of(submission)[0].encode("utf-8") == "a\ufffd\0".encode()
 
 
+def test_an_answer_in_a_cell_of_text_is_said_to_be_there(tmp_path):
+    """"No cell defines softmax", under which its author sees it stand."""
+    text = [{"cell_type": kind, "source": f"```python\ndef {name}(x):\n    return x\n```", "metadata": {}}
+            for kind, name in (("markdown", "softmax"), ("raw", "reweight"), ("markdown", "helper"))]
+    handed_in = notebook("def reweight(x):\n    return x")
+    handed_in["cells"] += text
+    assert problem(one(tmp_path, json.dumps(handed_in).encode())) == (
+        "alice.ipynb has softmax in a cell of text, where nothing is run.")
+
+
 def test_another_language_is_said_so(tmp_path):
     """A notebook in R is graded as Python full of syntax errors, and nobody knows why."""
     julia = {"metadata": {"language_info": {"name": "julia"}}}

@@ -291,7 +291,7 @@ class _Student:
                     says = f"The cell that defines it was stopped: {message} (code cell {piece.number})."
                     return replace(blank, verdict="timeout", reason=says, card=_card(EXERCISES[blank.exercise], says))
                 where = f"code cell {piece.number}" + (f", line {line}" if line else "")
-                says = _why_a_cell_failed(kind, message, where)
+                says = _why_a_cell_failed(kind, message, where) + self.missing_libraries() * (kind == "NameError")
                 return replace(blank, verdict="error", reason=says, card=_card(EXERCISES[blank.exercise], says))
             says = f"Code cell {piece.number} names it, and there is nothing of one's own behind the name."
             return replace(blank, reason=says, card=_card(EXERCISES[blank.exercise], says))

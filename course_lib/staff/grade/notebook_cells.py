@@ -4,9 +4,12 @@ import ast
 import json
 import re
 
+from course_lib.checks import EXERCISES
 from course_lib.staff.grade.marimo_cells import marimo_cells
 
 CONTAINERS = 4_000_000  # lists and objects in one file: each costs the reader some sixty bytes
+IN_TEXT = "in a cell of text, where nothing is run"
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 SURROGATE = re.compile("[\ud800-\udfff]")
 NOT_CODE = {"markdown", "raw", "heading", "html"}
 
@@ -34,12 +37,13 @@ class NoNotebook(Exception):
 def notebook_cells(data):
     """(cells, complaints) of an .ipynb: sources of its code cells, and what is wrong with it although it was read.
 
+    An answer to an exercise that stands in a cell of text is a complaint, where no code cell has one: nobody runs it.
     Formats 2 to 4 are told apart by their structure. Where a key stands twice, the last one counts, as in Jupyter.
     """
     notebook = _json(data)
     if not isinstance(notebook, dict):
         raise NoNotebook("is JSON, but no notebook")
-    cells, bad = [], []
+    cells, bad, in_text = [], [], set()
     for number, cell in enumerate(_all_cells(notebook), 1):
         kind = cell.get("cell_type") if isinstance(cell, dict) else None
         if kind == "code":
@@ -50,7 +54,11 @@ def notebook_cells(data):
                 cells.append(clean(source))
         elif not isinstance(kind, str) or kind not in NOT_CODE:
             bad.append(number)
+        else:
+            in_text |= {*DEFINED.findall(clean(_text(cell.get("source")) or ""))} & EXERCISES.keys()
     complaints = []
+    if lost := sorted(in_text.difference(*map(DEFINED.findall, cells))):
+        complaints.append(f"has {', '.join(lost)} {IN_TEXT}")
     if bad:
         complaints.append(f"has {len(bad)} malformed cell{'s' * (len(bad) > 1)}, which {_was(bad)} left out (the "
                           f"first is number {bad[0]})")

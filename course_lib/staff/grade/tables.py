@@ -14,6 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from course_lib.checks import EXERCISES
+from course_lib.staff.grade.notebook_cells import IN_TEXT
 from course_lib.staff.grade.platforms import OLDER
 from course_lib.staff.grade.policy import PolicyError, Settings, settings, under_their_names
 
@@ -179,11 +180,12 @@ def _row(settings, student, lesson, exercise, verdict, mistake, reason, flags, i
 def _unanswered(student, exercise, handed_in, isolation, settings):
     """The Row of an exercise for which there was nothing to judge."""
     lesson = EXERCISES[exercise].lesson if exercise in EXERCISES else ""
-    unread = [problem for problem in handed_in.problems if OLDER not in problem]
+    unread = [problem for problem in handed_in.problems if OLDER not in problem and IN_TEXT not in problem]
+    in_text = [problem for problem in handed_in.problems if re.search(rf"\b{exercise}\b.*{IN_TEXT}", problem)]
     if unread and not handed_in.defining(exercise):
         verdict, reason = "unreadable", " ".join(unread)
     else:
-        verdict, reason = "missing", f"No cell that was handed in defines {exercise}."
+        verdict, reason = "missing", " ".join([f"No cell that was handed in defines {exercise}.", *in_text])
     return _row(settings, student, lesson, exercise, verdict, "", reason, "", isolation, 0.0)
 
 
