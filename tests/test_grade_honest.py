@@ -200,8 +200,22 @@ CAUSES = {
     "syntax of no Python yet": (["def reweight(x):\n    return x |> mix"], "error", "cannot be read by Python 3."),
 }
 
+# "Try it wrong on purpose, too": whether the answer passes.
+UNCHANGED, CHECKED = "def reweight(x):\n    return x", "mix = check(reweight).verified"
+ON_PURPOSE = {
+    "wrong on purpose": ([REWEIGHT, CHECKED, UNCHANGED], True),
+    "wrong on purpose, twice": ([REWEIGHT + "\n" + CHECKED, UNCHANGED + "\n" + CHECKED, UNCHANGED], True),
+    "checked with its name": ([REWEIGHT, "from course_lib import check\ncheck(reweight, 'reweight')", UNCHANGED], True),
+    "never checked": ([REWEIGHT, UNCHANGED], False),
+    "another one was checked": ([REWEIGHT, "check(causal_mask)", UNCHANGED], False),
+    "the wrong one was checked": ([REWEIGHT, UNCHANGED, CHECKED], False),
+    "both are wrong": ([UNCHANGED, CHECKED, UNCHANGED + " + 1"], False),
+}
+
 
 def hand_in(folder):
+    for name, (cells, _) in ON_PURPOSE.items():
+        (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
     for name, (cells, *_) in CAUSES.items():
         (folder / f"{name}.ipynb").write_text(notebook(IMPORTS, MASK, *cells, SHIFT))
     for name, code in FAILS.items():
@@ -264,6 +278,15 @@ def test_weights_may_be_kept_in_a_file(rows, student):
 def test_right_answers_among_several_files_pass_and_are_not_flagged(rows, student):
     """A teacher sends for a student who has used a name again, or who keeps helpers in a file of their own."""
     assert {tuple(rows[student, e][k] for k in ("verdict", "reason", "flags")) for e in NAMES} == {("pass", "", "")}
+
+
+@pytest.mark.parametrize("student", ON_PURPOSE)
+def test_a_right_answer_that_was_checked_counts_whatever_was_tried_behind_it(rows, student):
+    """Somebody who did as the lesson says, and loses the point; or an answer that nobody stood by."""
+    _, passes = ON_PURPOSE[student]
+    row = rows[student, "reweight"]
+    assert (row["verdict"], "the last one was wrong" in row["flags"]) == (("pass", True) if passes else ("fail", False))
+    assert {rows[student, e]["verdict"] for e in NAMES[1:]} == {"pass"}
 
 
 @pytest.mark.parametrize("student", CAUSES)

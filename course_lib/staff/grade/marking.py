@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.exercise import questions
@@ -26,14 +27,18 @@ from course_lib.staff.grade.own_code import (
     needed_for,
     other_exercises,
     pieces,
+    until_checked,
     until_defined,
 )
 
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
+HANDED = -1  # stands for a notebook where an answer is what was handed to `check`
+OVERWRITTEN = "the last one was wrong"
 NO_MODULE = re.compile(r"No module named '([^']+)'")
 PLACE = re.compile(r" \(<[^>]*>, line \d+\)$")  # where it says so, Python says it in its own words
 STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 KNOWN = 10_000  # verdicts that are kept for other students who say the same
+MOST_CHECKED = 5  # answers of one notebook that were checked, and written anew, that are judged until one is right
 MOST_PLACES = 50  # notebooks whose answers to one exercise are judged, until one is right
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 # Which functions of torch's give an exercise away when they run, whatever name they were found by.
@@ -111,6 +116,8 @@ class _Student:
                     alone = self.alone(name, mark, flags.get(name, ()))
                     mark = alone if alone and alone.verdict == "pass" else self.another_chance(
                         name, mark, passed, flags.get(name, ()), alone)
+                    if mark.verdict != "pass":
+                        mark = self.as_checked(name, flags.get(name, ())) or mark
                     if mark.mistake:
                         self.after_a_mistake = True
                     else:
@@ -184,6 +191,15 @@ class _Student:
                 found = self.afresh(name, flags, {}, only) or found
         return found
 
+    def as_checked(self, name, flags):
+        """The Mark of a right answer that was checked, and then overwritten by a wrong one; None where that is not so.
+        """
+        for only in islice(until_checked(name, self.run, needed_for(name, self.run)), MOST_CHECKED):
+            again = self.afresh(name, flags, {}, only) if time.monotonic() <= self.deadline else None
+            if again and again.verdict == "pass":
+                return replace(again, flags=", ".join(filter(None, [again.flags, OVERWRITTEN])))
+        return None
+
     def mark(self, name, flags, given=None):
         """The Mark for one exercise, or None where there is no trace of it."""
         began, used = time.monotonic(), set()
@@ -219,8 +235,10 @@ class _Student:
         for where, kind in places:
             mark = self.judged(blank, where, kind, used)
             first = first or mark
-            if mark.verdict == "pass" or time.monotonic() > self.deadline:
-                return mark if mark.verdict == "pass" else first
+            if mark.verdict == "pass":
+                return replace(mark, flags=OVERWRITTEN) if where == HANDED and first.verdict != "pass" else mark
+            if time.monotonic() > self.deadline:
+                return first
         return first
 
     def hidden_or_several(self, name):

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 import json
 import re
 from dataclasses import dataclass
@@ -348,6 +349,18 @@ def until_defined(name, run, needed):
     again = {piece for piece in run[last + 1:] if piece in needed and piece.is_own
              and before & _names_in(piece.source)[0] and not _only_imports(piece.source)}
     return needed - again if again else None
+
+
+def until_checked(name, run, needed):
+    """For each answer that was checked and then written anew, the newest first, the needed pieces without those behind.
+
+    Lessons say: try it wrong on purpose, too. Who does so in a cell of its own has the right answer further up.
+    """
+    defining = [i for i, piece in enumerate(run) if piece.is_own and name in piece.defines]
+    checks = re.compile(rf"\bcheck\(\s*(?:{name}\b|[^)]*['\"]{name}['\"])")
+    for first, after in reversed(list(itertools.pairwise(defining))):
+        if run[first].notebook == run[after].notebook and any(checks.search(p.source) for p in run[first:after]):
+            yield needed - {run[i] for i in defining if i >= after}
 
 
 def _only_imports(source):
