@@ -3,7 +3,8 @@
 import ast
 import textwrap
 
-CELLS, DEFINITIONS = ("cell", "setup"), ("function", "class_definition")
+DEFINITIONS = "function", "class_definition"
+KINDS = "cell", "setup", *DEFINITIONS
 
 
 def marimo_cells(tree, lines):
@@ -27,7 +28,7 @@ def marimo_cells(tree, lines):
 
 def _cell(statement, app, lines):
     """(source, names it takes, names it gives) of a statement that is a cell, or None."""
-    if isinstance(statement, ast.With) and ast.unparse(statement.items[0].context_expr) == f"{app}.setup":
+    if isinstance(statement, ast.With) and _kind(statement.items[0].context_expr, app) == "setup":
         return _source(statement.body, lines), set(), _bound(statement.body)
     if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith(f"{app}._unparsable_cell("):
         text = next((a.value for a in statement.value.args if isinstance(a, ast.Constant)), "")
@@ -43,11 +44,11 @@ def _cell(statement, app, lines):
     return (_source(body, lines), taken, _bound(body)) if body else None
 
 
-def _kind(decorator, app):
-    """Of `@app.cell` and `@app.cell(...)`, "cell"; of other decorators, nothing."""
-    of = decorator.func if isinstance(decorator, ast.Call) else decorator
+def _kind(node, app):
+    """Of `app.cell` and `app.cell(...)`, "cell"; of what is not the app's, nothing."""
+    of = node.func if isinstance(node, ast.Call) else node
     is_its = isinstance(of, ast.Attribute) and getattr(of.value, "id", "") == app
-    return of.attr if is_its and of.attr in CELLS + DEFINITIONS else ""
+    return of.attr if is_its and of.attr in KINDS else ""
 
 
 def _source(statements, lines):
