@@ -13,6 +13,7 @@ import re
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, pairwise
 
 import torch
@@ -97,6 +98,16 @@ class _World:
     until: float
     other: dict  # {attribute: lines} of what a module was built with
 
+    @cached_property
+    def true_keys(self):
+        """The places on the verified way in any call, in their order."""
+        return list({k: None for values in self.true for k in values})
+
+    @cached_property
+    def whole(self):
+        """Those of them that are no rows of another."""
+        return {k for k in self.true_keys if k[1] in (ALL, *range(TIMES))}
+
     def way(self, instead):
         """The answer's values in each call, and what each was made of; values that take another's place for each."""
         return [_way(self.mine, *asked, i) for (_, *asked), i in zip(self.calls, instead, strict=True)]
@@ -143,8 +154,7 @@ class _Search:
         self.values = [values for values, _ in ways]
         self.needs = {k: needs for _, of_call in ways for k, needs in of_call.items()}
         self.keys = list(self.needs)  # a loop may go round more often in one call than in another
-        self.true_keys = list({k: None for values in self.true for k in values})
-        self.whole = {k for k in self.true_keys if k[1] in (ALL, *range(TIMES))}  # and no rows
+        self.true_keys, self.whole = world.true_keys, world.whole
         self.right = {k: self._is_right(k) for k in self.keys}
         self.result = next((k for k in reversed(self.keys) if k[0] in self.mine.returned), None)
 
