@@ -236,7 +236,8 @@ class _Student:
             mark = self.judged(blank, where, kind, used)
             first = first or mark
             if mark.verdict == "pass":
-                return replace(mark, flags=OVERWRITTEN) if where == HANDED and first.verdict != "pass" else mark
+                last_was_wrong = where == HANDED and first.verdict not in ("pass", "missing")  # or is a stub
+                return replace(mark, flags=OVERWRITTEN) if last_was_wrong else mark
             if time.monotonic() > self.deadline:
                 return first
         return first
