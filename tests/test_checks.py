@@ -435,6 +435,21 @@ def test_of_whole_numbers_the_first_wrong_one_is_shown():
     assert most_telling(expected, got, differences(expected, got)) == (1,)
 
 
+def unlike_any(model, idx, max_new_tokens, block_size):
+    if len(idx) > 1:
+        raise ValueError("one text at a time")
+    return idx
+
+
+@pytest.mark.parametrize(("name", "answer"), [
+    ("generate", lambda *args: args[0] * 5), ("generate", unlike_any), ("get_batch", lambda *args: args[0] * 5)])
+def test_of_what_was_never_drawn_no_frequency_is_told(name, answer):
+    """"It wrote nothing but the most probable token, 100 times", of an answer that raises an error."""
+    verdict = judge(EXERCISES[name], answer)
+    assert verdict.status == "wrong" and not verdict.named
+    assert not {says for says, _ in EXERCISES[name].statistics} & set(verdict.seen)
+
+
 def test_an_unanswered_exercise_is_not_called_wrong():
     """A stub is no mistake."""
     result = check(not_yet, "dot_product_attention")

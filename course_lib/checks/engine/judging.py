@@ -145,7 +145,9 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
     if both := together(exercise, asked, replies, first.call, waiting, draws_alike):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if broken:
-        return Verdict(exercise, "wrong", calls, shown, seen=tuple(broken)[:1])
+        drawn = [says for says, (_, ran) in broken.items() if ran and len(failures) < len(replies)]
+        seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask) or tuple(drawn[:1])
+        return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, together=behind[:1])
     if mistakes := fitting_like(exercise, first.call, asked, replies):
@@ -218,7 +220,7 @@ def _judge_draws(exercise, calls, candidate, seed, ask):
     true = [truth(exercise, call) for call in calls]
     fitting = tuple(m for m in exercise.mistakes
                     if any(_breaks_the_same(way, exercise, calls, true, broken, seed) for way in m.ways))
-    (says, call), *others = broken.items()
+    (says, (call, _)), *others = broken.items()
     failure = Failure(call, "statistics", says, Reply(), Reply())
     return Verdict(exercise, "wrong", calls, failure, fitting, seen=() if fitting else tuple(s for s, _ in others[:1]))
 
@@ -234,7 +236,7 @@ def _draws_as_wrongly(exercise, broken, seed, mistake):
 
 
 def _broken_statistics(exercise, candidate, seed, ask):
-    """The sentences of the statistics that do not hold, each with the last Call that showed it.
+    """The sentences of the statistics that do not hold, each with the last Call and whether it came to an end.
 
     Each is called with draw(*args, seed=0), which gives what the answer returns under that random seed.
     """
@@ -250,11 +252,11 @@ def _broken_statistics(exercise, candidate, seed, ask):
             return reply.outputs if reply.form == "tuple" else reply.outputs[0]
 
         try:
-            held = bool(holds(draw, torch.Generator().manual_seed(seed)))
+            held, ran = bool(holds(draw, torch.Generator().manual_seed(seed))), True
         except Exception:  # NoOutput, or whatever a statistic does with a reply of another form
-            held = False
+            held = ran = False
         if not held:
-            broken[says] = asked[-1]
+            broken[says] = asked[-1], ran
     return broken
 
 
