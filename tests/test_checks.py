@@ -16,8 +16,9 @@ from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare, differences, most_telling
 from course_lib.checks.engine.diagnosing import property_holds
-from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.judging import _broken_statistics, judge
+from course_lib.checks.engine.questioning import questions
 from tests.right_answers import RIGHT_ANSWERS
 from tests.right_answers.lesson_06 import Packed
 from tests.table_of_checks import row
@@ -184,7 +185,8 @@ COUNT = [0]
 
 def keeps_state(q, x):
     COUNT[0] += 1
-    return attend(q, x) * (1 if COUNT[0] < 16 else 2)
+    last = sum(1 + len(call.earlier) for call in questions(EXERCISES["dot_product_attention"]))
+    return attend(q, x) * (1 if COUNT[0] < last else 2)
 
 
 def reads_memory_as_it_lies(q, x):

@@ -10,8 +10,9 @@ from torch import nn
 from course_lib.checks import EXERCISES, suspects
 from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.comparing import alike
-from course_lib.checks.engine.exercise import Exercise, questions
+from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.questioning import questions
 
 
 class FeedForward(nn.Module):
@@ -252,7 +253,7 @@ def seeds_matter(draw, generator):
 
 DRAWS = Exercise(
     lesson="12", asked="", verified=draw, oracle=lambda p: p.long(),
-    examples=((torch.tensor([1.0, 1.0]),),), sizes=((3,), (1,)), make=lambda generator, n: (torch.ones(n),),
+    examples=((torch.tensor([1.0, 1.0]),),), sizes=((3,), (1,)), make=lambda generator, n: (torch.ones(n, 1),),
     by_hand=(always_one, the_same_for_all), properties=(),
     statistics=(("Not three in ten are drawn.", share), ("All rows are the same.", rows_differ),
                 ("Another seed does not change it.", seeds_matter)))

@@ -10,7 +10,7 @@ import pytest
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade.bindings import GIVEN, imported
-from course_lib.staff.grade.flags import scan
+from course_lib.staff.grade.flags import _Resolver, scan
 from course_lib.staff.lesson_text import LESSONS, SOLUTIONS
 from course_lib.staff.notebooks import without_magics
 from tests.right_answers import RIGHT_ANSWERS
@@ -335,3 +335,36 @@ def test_of_endless_code_the_beginning_is_looked_at():
     assert flags(answer(f"F.{SDPA}"), *endless) == (USES, too_long)
     assert flags(*endless, answer(f"F.{SDPA}") + "#" * 100_000) == (too_long,)
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("cell", [
+    "{name} = other", "{name} = {name}", "{name} = a{i}.b", "{name} = {name}(1).x", "x{i} = x{next}", "y = b[{name}]",
+    "a = A()\nx = a.softmax", "class A:\n    pass\na = A()\nx = a.softmax", "r = check(x, '')\nr.verified"])
+def test_twice_as_many_cells_are_looked_through_in_twice_the_steps(cell, monkeypatch):
+    """Thousands of cells that bind one name take a second each."""
+    def steps(n):
+        counted = [0]
+
+        def count(path, *args):
+            counted[0] += 1
+            return original(path, *args)
+
+        monkeypatch.setattr(_Resolver, "_paths", count)
+        scan([cell.format(name="softmax", i=i, next=(3 * i + 1) % n) for i in range(n)], ["softmax"])
+        return counted[0]
+
+    original = _Resolver._paths
+    assert steps(200) < 2.5 * steps(100)
+
+
+def test_names_in_a_circle_stand_for_what_any_of_them_does():
+    """Whichever was met first knew less than the others, and a second answer was told something else than the first."""
+    circle = ["a = b", "b = c", "c = a", f"a = F.{SDPA}"]
+    for name in "abc":
+        assert flags(*circle, answer(name)) == (USES,)
+        assert flags(f"q = a\nt = c\n{name} = q", *circle, answer("b")) == (USES,)
+
+
+def test_what_takes_too_long_is_said_to_be_too_long():
+    """Nobody waits for minutes until the first cell is run; and nothing of it is passed over without a word."""
+    assert scan([answer(f"F.{SDPA}")], [SDPA], until=0) == {SDPA: ("is too long to be looked through to its end",)}

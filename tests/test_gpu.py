@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course_lib import check
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine.exercise import questions
+from course_lib.checks.engine.questioning import questions
 from course_lib.classifier import EncoderClassifier
 from course_lib.language_model import LanguageModel, LongLanguageModel
 from course_lib.llama import Llama

@@ -16,10 +16,11 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine import locating
 from course_lib.checks.engine.asking import ask, undisturbed
 from course_lib.checks.engine.comparing import compare
-from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import as_html, card_rows
 from course_lib.checks.notebook.where import where_rows
 from tests.marked_answers import DOUBLE, KNOWN, ODD

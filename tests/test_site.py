@@ -18,8 +18,9 @@ import yaml
 from course_lib.checks import EXERCISES, check
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import compare
-from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.mistakes import Mistake, plain_source
+from course_lib.checks.engine.questioning import questions
 from course_lib.display import pictures, style
 from course_lib.display.instruments import INSTRUMENTS
 from course_lib.staff import site, syllabus

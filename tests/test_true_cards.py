@@ -15,9 +15,9 @@ from course_lib.checks.engine import naming
 from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.diagnosing import property_holds
-from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
 from course_lib.display.markup import typeset
 

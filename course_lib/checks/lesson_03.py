@@ -42,7 +42,7 @@ def make_batch(generator, B, T, H_d, H_e, A):
     """Sentences of all lengths from 1 to T: padding stands at their ends."""
     shapes = (B, H_d), (B, T, H_e), (H_d, A), (H_e, A), (A,)
     s, h, W_d, W_e, v = (torch.randn(shape, generator=generator) for shape in shapes)
-    lengths = torch.arange(T, T - B, -1).clamp_min(1)
+    lengths = T - torch.arange(B) % T
     return s, h, W_d / H_d**0.5, W_e / H_e**0.5, 2 * v, torch.arange(T) < lengths[:, None]
 
 

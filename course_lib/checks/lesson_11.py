@@ -402,6 +402,7 @@ EXERCISES = (
         oracle=loss_by_loop,
         examples=LOSS_EXAMPLES,
         sizes=((3, 5, 7), (2, 6, 4, 3), (4, 3, 6, 0), (5, 4, 9), (4, 4, 4), (4, 4, 4, 2), (3, 1, 5), (1, 1, 2)),
+        grows=(0, 1, 2),  # padding is one of the tokens
         square_size=(2, 3, 16),
         extremes=((torch.tensor([[[1000.0, 0, -1000], [-2000, 2000, 0]], [[3000, 1000, 2000], [0, 5, 10]]]),
                    torch.tensor([[2, 1], [1, 0]])),),

@@ -86,6 +86,7 @@ EXERCISES = (
         examples=BEAM_EXAMPLES,
         sizes=((5, 2, 6), (7, 3, 4), (6, 1, 6, 0.3), (4, 4, 4), (3, 2, 2)),
         make=make_beam,
+        grows=(0, 2),  # no more candidates survive than there are
         calls=more_beams,
     ),
 )

@@ -101,7 +101,7 @@ def the_most_probable_stays(out, logits, p):
 def other_rules_keep_others(generator):
     """Rows where a threshold on each token, a tail of weight p, and losing what is small keep other tokens."""
     rows = ((0.2, 0.4, 0.35, 0.25), (0.3, 0.24, 0.5, 0.26), (0.6, 0.22, 0.3, 0.2, 0.28), (1.0, 0.004, 0.99, 0.006))
-    return [Call((torch.tensor([probs]).log(), p)) for p, *probs in rows]
+    return [*(Call((torch.tensor([probs]).log(), p)) for p, *probs in rows), Call(make_nucleus(generator, 3, 67, 0.8))]
 
 
 TOP_P_PROBS = Exercise(

@@ -241,8 +241,9 @@ EXERCISES = (
         oracle=torch_vit,
         examples=(logits_by_hand(),),
         sizes=(VIT_FIRST, (3, 1, 3, 2, 4, 1, 5, 6, 3), (4, 2, 2, 1, 3, 3, 2, 5, 1), (2, 1, 2, 1, 3, 2, 2, 3, 4),
-               (2, 2, 2, 2, 2, 2, 2, 2, 2),
+               (2, 2, 2, 2, 2, 2, 2, 2, 2), (1, 1, 1, 2, 3, 2, 2, 3, 1),
                (1, 1, 1, 1, 1, 1, 1, 1, 1)),
+        grows=(0, 1, 3, 4, 5, 6, 7),  # and not the grid, whose square is the number of tokens
         square_size=(2, 3, 2, 2, 5, 2, 4, 7, 1),
         make=vit_pictures,
         build=vit_build,

@@ -72,7 +72,6 @@ EXERCISES = (Exercise(
     square_size=(2, 3, 4, 5),
     make=make_patterns,
     calls=two_heads,
-    grows=(1,),  # the pictures: of more tokens there would be many squares of numbers
     gradients=False,  # of those who bring each row to a sum of one once more
     properties=(
         ("A row does not sum to one.", always(make_patterns, (3, 2, 2, 4), rows_sum_to_one)),

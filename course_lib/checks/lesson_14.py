@@ -205,6 +205,7 @@ EXERCISES = (
         examples=((torch.tensor([1.0, 2.0, 4.0]), 4), (torch.tensor([1.0, 0.0, 3.0, -2.0, 5.0]), 3)),
         sizes=((5, 7), (3, 6), (7, 3), (5, 5), (7, 2), (5, 1), (3, 1), (1, 3), (1, 1)),
         make=make_kernel,
+        calls=lambda generator: [Call(make_kernel(generator, 67, 67), "a long kernel and many tokens")],
         properties=(
             ("A row in the middle does not hold the kernel as it is.", one_row_is_the_kernel),
             ("An entry where the kernel does not reach is not 0.",

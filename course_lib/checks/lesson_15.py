@@ -75,9 +75,12 @@ COSINE_SEARCH = Exercise(
     sizes=((6, 3, 2), (7, 4, 5), (5, 2, 3), (4, 4, 4), (3, 5, 3), (3, 3, 1), (1, 3, 1)),
     square_size=(6, 4, 2),
     make=make_search,
+    grows=(0, 1),  # there are no more rows to find than there are
     extremes=((torch.tensor([3000.0, 4000.0]), torch.tensor([[9000.0, 0.0], [60.0, 90.0], [0.0, 7000.0]]), 2),),
-    calls=lambda generator: [Call((torch.tensor([1.0, 0.0]), torch.tensor(
-        [[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015], [0.0, 1.0]]), 4), "cosines that are nearly the same")],
+    calls=lambda generator: [
+        Call((torch.tensor([1.0, 0.0]), torch.tensor([[5.0, 0.1], [1.0, 0.015], [0.01, 0.0001], [3.0, 0.015],
+                                                      [0.0, 1.0]]), 4), "cosines that are nearly the same"),
+        Call(make_search(torch.Generator().manual_seed(0), 66, 67, 66), "sixty-six rows")],
     properties=(
         ("A vector's length changes its position in the list.",
          invariant(make_search, (5, 3, 3), lambda query, rows, k: (query, rows * torch.arange(1, 6)[:, None], k))),

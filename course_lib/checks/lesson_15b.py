@@ -181,7 +181,8 @@ def grouped_calls(generator):
     return [Call(make_groups(generator, 2, 6, 3, 5, 4), "called before with fewer heads of keys and values",
                  earlier=(make_groups(generator, 2, 6, 2, 5, 4),)),
             Call(make_groups(generator, 1, 4, 2, 7, 3), "on a GPU, called before on the CPU", on_gpu=True,
-                 earlier=(make_groups(generator, 1, 4, 2, 7, 3),))]
+                 earlier=(make_groups(generator, 1, 4, 2, 7, 3),)),
+            Call(make_groups(generator, 1, 130, 65, 3, 2), "sixty-five heads of keys and values")]
 
 
 LATE = torch.arange(5)[:, None] >= 3

@@ -133,7 +133,9 @@ def make_two_runs(generator, B, T, H, d):
 def edges(generator):
     said, other, head, _ = make_two_runs(generator, 3, 5, 4, 2)
     return [Call((said, other, 0, torch.tensor([0, 4, 0])), "the first head, first and last places"),
-            Call((said, other, 3, torch.tensor([2, 2, 2])), "the last head, the same place in every row")]
+            Call((said, other, 3, torch.tensor([2, 2, 2])), "the last head, the same place in every row"),
+            Call((*make_two_runs(generator, 2, 67, 2, 2)[:3], torch.tensor([66, 0])), "sixty-seven tokens"),
+            Call((*make_two_runs(generator, 2, 3, 67, 2)[:2], 66, torch.tensor([2, 0])), "sixty-seven heads")]
 
 
 TWO_ROWS = (torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]], [[[5.0], [6.0]], [[7.0], [8.0]]]]),

@@ -146,8 +146,8 @@ def _read_all():
 def _is_unanswered(exercise, stub):
     """Does the check find that a stub is no answer, although something is left in it?"""
     from course_lib.checks.engine.asking import ask
-    from course_lib.checks.engine.exercise import questions
     from course_lib.checks.engine.mistakes import run_beside
+    from course_lib.checks.engine.questioning import questions
 
     answer = run_beside(exercise.verified, stub, f"<the stub of {exercise.name}>")
     errors = (ask(answer, call).error for call in questions(exercise))

@@ -7,7 +7,8 @@ import torch
 
 from course_lib.checks.engine.asking import Call, NoOutput
 from course_lib.checks.engine.comparing import agree, number
-from course_lib.checks.engine.exercise import argument_names, questions, truth
+from course_lib.checks.engine.exercise import argument_names, truth
+from course_lib.checks.engine.questioning import questions
 from course_lib.checks.engine.separating import where_it_is_right
 
 MOST = 2  # properties that are told: of more, nobody reads the first

@@ -16,7 +16,7 @@ import torch
 from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undisturbed
 from course_lib.checks.engine.comparing import Failure, alike, compare
 from course_lib.checks.engine.diagnosing import is_trivial, what_is_seen
-from course_lib.checks.engine.exercise import Exercise, questions, truth
+from course_lib.checks.engine.exercise import Exercise, truth
 from course_lib.checks.engine.identities import LAYOUTS
 from course_lib.checks.engine.locating import locate
 from course_lib.checks.engine.mistakes import Mistake
@@ -31,6 +31,7 @@ from course_lib.checks.engine.naming import (
     with_a_constant,
     with_another,
 )
+from course_lib.checks.engine.questioning import questions
 
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
                  "at work, or something is kept from call to call. Where your code has dropout, is it still on outside "

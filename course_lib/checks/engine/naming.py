@@ -11,6 +11,7 @@ from typing import NamedTuple
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.exercise import truth
+from course_lib.checks.engine.lengths import BEYOND
 from course_lib.checks.engine.mistakes import ByHand, Mistake
 from course_lib.checks.engine.pairs import pair
 
@@ -22,7 +23,7 @@ NUMBERS = """0 1e-12 1e-10 1e-9 1e-8 1e-7 1e-6 1e-5 1e-4 1e-3 0.01 0.05 0.1 0.2 
 STEPS, GOLDEN = 40, (math.sqrt(5) - 1) / 2
 EVERYWHERE = {"", "large values", "gradients", "float64", "arguments not contiguous in memory", "train mode",
               "arguments as if on a GPU", "only what has no default", "the first call once more",
-              "sizes up to seventy"}  # calls on which a mistake in what is computed is wrong as well
+              "sizes up to seventy", BEYOND}  # calls on which a mistake in what is computed is wrong as well
 SECONDS = 1.5  # that pairs of mistakes are asked
 PATIENCE = 0.5  # seconds; whoever waits longer is told why
 

@@ -3,6 +3,7 @@
 import ast
 import re
 import warnings
+from functools import cache
 
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 MUTATORS = {"append", "extend", "insert", "update", "add", "setdefault", "register_forward_hook", "register_module"}
@@ -34,16 +35,38 @@ def parsed(cell):
 class Bindings:
     """Everything the cells bind at their top: name -> `paths`, where it is imported from, and `nodes`, what it is.
 
-    `checked` has what is handed to `check` as the answer to an exercise, by the name of the exercise.
+    `checked` has what is handed to `check` as the answer to an exercise, by the name of the exercise; `known`, which
+    paths a name stands for, is for whoever works that out, who stops at `until`.
     """
 
-    def __init__(self, trees):
+    def __init__(self, trees, until):
+        self.known, self.until = {}, until
+        self.text, self.attributes, self.is_result = map(cache, (self._text, self._attributes, self._is_result))
         self.paths, self.nodes, self.checked, self.stars, self._later = {}, {}, {}, set(), {}
         for tree in trees:
             self._statements(tree.body)
         for name, nodes in self._later.items():
             if name in self.nodes:
                 self.nodes[name] += nodes
+
+    def _text(self, name):
+        """The text that a name stands for, where it is never bound to anything else; else None."""
+        values = set(map(constant, self.nodes.get(name, ())))
+        return values.pop() if len(values) == 1 and name not in self.paths else None
+
+    def _attributes(self, name):
+        """The attributes that a class of the student's own defines, where a name is one, or made by one; else none."""
+        made_by = {getattr(node.func, "id", "") for node in self.nodes.get(name, ()) if isinstance(node, ast.Call)}
+        makers = {node for node in self.nodes.get(name, ()) if not isinstance(node, ast.Call)}
+        makers = makers.union(*(self.nodes.get(maker, [None]) for maker in made_by))
+        if name in self.paths or not all(isinstance(maker, ast.ClassDef) for maker in makers):
+            return set()
+        return set.intersection(*map(local_names, makers)) if makers else set()
+
+    def _is_result(self, name):
+        """Is it what `check` returns, wherever it is bound?"""
+        nodes = self.nodes.get(name, ())
+        return bool(nodes) and all(map(is_check, nodes))
 
     def _statements(self, body):
         waiting = body[::-1]
@@ -145,6 +168,11 @@ def assigned(node):
             pairs += zip(target.elts, parts, strict=True)
         else:
             yield (target.value if isinstance(target, ast.Starred) else target), value
+
+
+def is_check(node):
+    """Is it a call of `check`?"""
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check"
 
 
 def constant(node):

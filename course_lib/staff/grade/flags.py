@@ -5,6 +5,7 @@ import builtins
 import pkgutil
 import re
 import sys
+import time
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from course_lib.staff.grade.bindings import (
     default_texts,
     defaults,
     imported,
+    is_check,
     local_names,
     parsed,
 )
@@ -109,10 +111,15 @@ PUBLIC = {"torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.
 OF_THE_CHECKS = {module.name for module in pkgutil.iter_modules(checks.__path__)}  # no lesson imports one of them
 
 
-def scan(cells, exercise_names):
+class TooSlow(Exception):
+    """The code of some cells takes longer to look through than anybody waits."""
+
+
+def scan(cells, exercise_names, until=float("inf")):
     """What a person should look at: exercise -> tuple of words such as "uses F.scaled_dot_product_attention".
 
     cells: the student's own code cells, in order. A cell that is no valid Python is passed over.
+    until: on time.monotonic's clock; what is looked through later is said to be too long
 
     All definitions of an exercise count, and whatever names of the cells they use, over any number of steps. What
     the exercise is meant to use does not, nor does the course's implementation of another exercise.
@@ -120,14 +127,14 @@ def scan(cells, exercise_names):
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(DEEP)  # an `elif` lies in the one before it, six hundred deep
     try:
-        return _scanned(cells, exercise_names)
+        return _scanned(cells, exercise_names, until)
     except RecursionError:
         return dict.fromkeys(exercise_names, (TOO_DEEP,))
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _scanned(cells, exercise_names):
+def _scanned(cells, exercise_names, until):
     trees, patches, left = [], set(), LONGEST
     for cell in cells:
         length = max(len(DATA.sub("", cell)), len(cell) // 10)
@@ -137,7 +144,7 @@ def _scanned(cells, exercise_names):
         left -= length
         if tree := parsed(cell):
             trees.append(tree)
-    bound = Bindings(trees)
+    bound = Bindings(trees, until)
     patches |= {word for tree in trees for word in _patches(tree, bound)}
     return {name: _flags(name, bound, patches) for name in exercise_names}
 
@@ -156,25 +163,32 @@ def _flags(exercise, bound, patches):
         look.follow(exercise)
     except RecursionError:
         look.words.append(TOO_DEEP)
-    uses = [word for word in look.words if not word.startswith("names ")]
-    hidden = [word for word in look.words if word.startswith("names ")
-              and not any(known.endswith(word.split(" ")[1]) for known in uses)]
+    except TooSlow:
+        look.words.append(TOO_LONG)
+    words = list(dict.fromkeys(look.words))
+    uses = [word for word in words if not word.startswith("names ")]
+    ends = "\n".join([*uses, ""])
+    hidden = [word for word in words if word.startswith("names ") and word.split(" ")[1] + "\n" not in ends]
     return tuple(dict.fromkeys([*uses, *hidden, *sorted(patches)]))
+
+
+def _not_too_many(paths):
+    return paths if len(paths) <= MANY else set(sorted(paths)[:MANY])
 
 
 class _Resolver(ast.NodeVisitor):
     """Knows the dotted paths that an expression may stand for, at any place of a tree."""
 
     def __init__(self, bound):
-        self.bound, self.scopes, self.known = bound, [], {}
+        self.bound, self.scopes = bound, []
+        self.round = self.before = None  # what top names stand for, as far as this round and the one before it know
         self.texts = []  # for each scope, what its arguments are where they are a text if nobody says otherwise
         self.inner = set()  # nodes that are called, or of which an attribute is taken
         self.used = []  # top names that were met
 
     def paths(self, node):
         """What a piece of code may stand for: a set of dotted paths, empty where that cannot be said."""
-        found = self._paths(node)
-        return found if len(found) <= MANY else set(sorted(found)[:MANY])
+        return _not_too_many(self._paths(node))
 
     def _paths(self, node):
         if isinstance(node, ast.Name):
@@ -209,17 +223,36 @@ class _Resolver(ast.NodeVisitor):
         for scope, texts in zip(reversed(self.scopes), reversed(self.texts), strict=True):
             if node.id in scope:
                 return texts.get(node.id)
-        values = {constant(value) for value in self.bound.nodes.get(node.id, ())}
-        return values.pop() if len(values) == 1 and node.id not in self.bound.paths else None
+        return self.bound.text(node.id)
 
     def of_top_name(self, name):
-        if name not in self.known:
-            self.known[name] = set(self.bound.paths.get(name, ()))
+        """What a name stands for at the top of the cells, which is worked out once for all of them.
+
+        Names in a circle stand for what any of them does. Whichever is met second then misses something, but the first
+        does not: a second round begins with what that one stands for.
+        """
+        if name in self.bound.known:
+            return self.bound.known[name]
+        if self.round is not None:
+            return self.of_name_in_a_circle(name)
+        self.round, self.before = {}, {}
+        try:
+            self.of_name_in_a_circle(name)
+            self.round, self.before = {}, self.round
+            self.of_name_in_a_circle(name)
+        finally:  # what is too deep once need not be tried again
+            self.bound.known |= self.round
+            self.round = None
+        return self.bound.known[name]
+
+    def of_name_in_a_circle(self, name):
+        if name not in self.round:
+            self.round[name] = self.before.get(name, set()) | self.bound.paths.get(name, set())
             outer, self.scopes, self.texts = (self.scopes, self.texts), [], []
             for node in self.bound.nodes.get(name, ()):
-                self.known[name] = self.known[name] | self.paths(node)
+                self.round[name] = _not_too_many(self.round[name] | self.paths(node))
             self.scopes, self.texts = outer
-        return self.known[name]
+        return self.round[name]
 
     def of_call(self, node):
         """The paths of `getattr(a, "b")`, `import_module("a")`, `vars(a)` and of a module's `__dict__`."""
@@ -245,6 +278,8 @@ class _Resolver(ast.NodeVisitor):
                 if base == "sys.modules" or base.endswith(".__dict__")}
 
     def visit(self, node):
+        if time.monotonic() > self.bound.until:
+            raise TooSlow
         if not node._fields:  # a third of all nodes: `pass`, operators, and whether a name is read or written
             return
         if isinstance(node, SCOPE):
@@ -284,9 +319,9 @@ class _Resolver(ast.NodeVisitor):
                 scope.setdefault(name, set()).add(path)
         for target, value in assigned(node):
             if isinstance(target, ast.Name) and target.id in scope:
-                scope[target.id] = scope[target.id] | self.paths(value)
+                scope[target.id] = _not_too_many(scope[target.id] | self.paths(value))
         if isinstance(node, ast.NamedExpr) and node.target.id in scope:
-            scope[node.target.id] = scope[node.target.id] | self.paths(node.value)
+            scope[node.target.id] = _not_too_many(scope[node.target.id] | self.paths(node.value))
 
     def see(self, node):
         """What a kind of look does with a node."""
@@ -394,17 +429,11 @@ class _Look(_Resolver):
     def is_own(self, node):
         """Is it an attribute that a class of the student's own defines, `My.softmax` or `My().softmax`?"""
         name = getattr(node.value.func if isinstance(node.value, ast.Call) else node.value, "id", "")
-        makers = [m for n in self.bound.nodes.get(name, ()) for m in (
-            self.bound.nodes.get(getattr(n.func, "id", ""), (n,)) if isinstance(n, ast.Call) else (n,))]
-        return bool(makers) and name not in self.bound.paths and not any(name in scope for scope in self.scopes) \
-            and all(isinstance(m, ast.ClassDef) and node.attr in local_names(m) for m in makers)
+        return node.attr in self.bound.attributes(name) and not any(name in scope for scope in self.scopes)
 
     def is_result(self, node):
         """Is it what `check` returns, as the lessons use it?"""
-        if isinstance(node, ast.Name):
-            nodes = self.bound.nodes.get(node.id, ())
-            return bool(nodes) and all(isinstance(n, ast.Call) and self.is_result(n) for n in nodes)
-        return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check"
+        return self.bound.is_result(node.id) if isinstance(node, ast.Name) else is_check(node)
 
     def judge(self, path):
         """Note the words for a dotted path, if it gives something away."""
@@ -571,4 +600,6 @@ def _patches(tree, bound):
         look.visit(tree)
     except RecursionError:
         look.words.add(TOO_DEEP)
+    except TooSlow:
+        look.words.add(TOO_LONG)
     return look.words

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine.exercise import questions
 from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import card_rows
 from course_lib.display import markup
 from course_lib.staff.grade.book import Mark
@@ -58,6 +58,7 @@ class Limits:
     call: float = 10
     submission: float = 300
     share: float = 20
+    look: float = 10  # through the text, before anything is run
 
 
 @dataclass
@@ -104,7 +105,8 @@ class _Student:
 
     def marks(self):
         """In the course's order; what was too slow, or stood on another answer that is wrong, is tried once more."""
-        flags = scan([p.source for p in self.own], self.marker.exercises)
+        until = min(self.end_of_all, time.monotonic() + self.marker.limits.look)
+        flags = scan([p.source for p in self.own], self.marker.exercises, until)
         passed = {}
         try:
             for name in self.marker.exercises:

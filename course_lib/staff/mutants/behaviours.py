@@ -9,9 +9,10 @@ import torch
 from course_lib.checks.engine import asking
 from course_lib.checks.engine.asking import Reply, ask
 from course_lib.checks.engine.comparing import agree, alike, compare
-from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.judging import Verdict, judge
 from course_lib.checks.engine.mistakes import plain_source, run_beside
+from course_lib.checks.engine.questioning import questions
 from course_lib.staff.mutants.candidates import Candidate, candidates
 
 SECONDS = 0.5  # for one call: none of the course's own takes a tenth of it

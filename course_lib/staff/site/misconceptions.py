@@ -12,8 +12,9 @@ import torch
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import ask, undisturbed
 from course_lib.checks.engine.comparing import compare
-from course_lib.checks.engine.exercise import questions, truth
+from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.judging import Verdict, judge
+from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import card_rows
 from course_lib.display.markup import as_html, typeset
 from course_lib.staff import site
