@@ -21,8 +21,9 @@ from course_lib.staff.grade import confine
 from course_lib.staff.grade.lane import write_root
 from course_lib.staff.grade.lanes import marker
 from course_lib.staff.grade.marking import Limits
+from course_lib.staff.grade.reading import Notebook, Submission
 from tests.right_answers import RIGHT_ANSWERS
-from tests.submitted import mistakes, right_answers, submission
+from tests.submitted import cells_for, mistakes, right_answers, submission
 
 SEED = 3
 SOME = {  # exercise: every how many-th right answer and mistake
@@ -105,6 +106,16 @@ def test_a_weight_that_nobody_asked_for_is_no_forgery(judge, name):
     assert check(run_beside(verified, spare, "<with a spare layer>"), name).passed
     judge.exercises = (name,)
     assert [(v.verdict, v.reason) for v in judge.mark(submission(name, verified.__module__, spare))] == [("pass", "")]
+
+
+def test_what_stands_on_an_attention_of_one_s_own_is_right(judge):
+    """A point for the attention, with weights in one matrix, and none for all that stands on it."""
+    own = cells_for("tests.right_answers.lesson_06", "Packed")
+    layer = next(m.right for m in EXERCISES["EncoderLayer"].mistakes if not isinstance(m, ByHand))
+    cells = (*own, "MultiHeadAttention = Packed", *cells_for("course_lib.layers", "FeedForward"), layer)
+    judge.exercises = ("MultiHeadAttention", "EncoderLayer")
+    marks = judge.mark(Submission("somebody", (Notebook("answer.ipynb", cells, None),), (), ""))
+    assert [(mark.verdict, mark.reason) for mark in marks] == [("pass", ""), ("pass", "")]
 
 
 class Halved(torch.nn.Module):

@@ -114,7 +114,7 @@ EXERCISES = (
         make=make,
         build=build,
         calls=more_calls,
-        any_layout=True,
+        heads=1,
         properties=(
             ("Several keys with one and the same value give another result than a single key with that value.",
              equal_values_come_through),

@@ -211,6 +211,7 @@ EXERCISES = (
         square_size=(2, 3, 3, 4, 5, "B T T"),
         make=make,
         build=build,
+        heads=1,
         calls=more_calls,
         properties=(
             ("An x that is 1,000 times as large gives numbers above 100.", normalised),
@@ -258,6 +259,7 @@ EXERCISES = (
         square_size=(3, 1, 7, 2, 8, 5, 2, 4),  # position 0 is exact in any precision
         make=make_ids,
         build=build_classifier,
+        heads=2,
         calls=more_classifiers,
         properties=(
             ("Padding behind the texts changes the logits.",

@@ -338,6 +338,7 @@ EXERCISES = (
         square_size=(2, 3, 5, 3, 4, 5, "B Tt Tt", "B 1 Ts"),
         make=make_decoder_layer,
         build=build_decoder_layer,
+        heads=1,
         calls=more_decoder_layers,
         properties=(
             ("An x that is 1,000 times as large gives numbers above 100.", decoder_normalises),
@@ -367,6 +368,7 @@ EXERCISES = (
         square_size=(3, 1, 1, 6, 7, 2, 8, 5, 2),  # position 0 is exact in any precision
         make=make_transformer,
         build=build_transformer,
+        heads=3,
         calls=more_transformers,
         properties=(
             ("A later target token changes the logits at an earlier position.",

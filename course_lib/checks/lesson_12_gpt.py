@@ -102,6 +102,7 @@ BLOCK = Exercise(
     square_size=(2, 3, 3, 4, 5, "B T T"),
     make=make_block,
     build=build_block,
+    heads=1,
     calls=more_blocks,
     properties=(
         ("An x that is 10,000 times as large does not come out nearly as it went in.", x_is_carried_on),
@@ -208,6 +209,7 @@ LANGUAGE_MODEL = Exercise(
     square_size=(3, 1, 7, 2, 8, 5, 2),  # position 0 is exact in any precision
     make=make_ids,
     build=build_language_model,
+    heads=2,
     calls=more_language_models,
     properties=(
         ("Tokens that come later change the logits of those before.", the_future_never_matters),

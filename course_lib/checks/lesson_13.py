@@ -247,6 +247,7 @@ EXERCISES = (
         square_size=(2, 3, 2, 2, 5, 2, 4, 7, 1),
         make=vit_pictures,
         build=vit_build,
+        heads=5,
         calls=more_vits,
         properties=(
             ("A picture of the batch changes the logits of another.",

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
-from course_lib.checks.engine.identities import fill_with_identities
+from course_lib.checks.engine.identities import attentions, fill_with_identities, is_of_attention
 from course_lib.checks.engine.memory_probe import AtMost
 from course_lib.checks.engine.time_limit import time_limit
 
@@ -51,7 +51,8 @@ class Call:
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
-    layout: str = ""  # instead of by name, identities go into all weights, packed so
+    layout: str = ""  # instead of by name, identities go into all weights of attention, packed so
+    heads: int = 0  # of that attention
     train: bool = False
     at_most: int = 0  # fewer numbers than these may be held at once, without gradients; 0: any
     seed: int = 0  # of torch's random state, for what is drawn at random
@@ -193,12 +194,15 @@ def built(cls, call):
     if call.before:
         with looking_on():
             module(*(_copy(a, False) for a in call.before))
+    weights = call.weights or {}
     if call.layout:
-        fill_with_identities(module, *call.build[:2], call.layout)
-        return module
+        for whose in attentions(weights):
+            width = len(weights[f"{whose}W_q.weight"])
+            fill_with_identities(module.get_submodule(whose.rstrip(".")), width, call.heads, call.layout)
+        weights = {name: weight for name, weight in weights.items() if not is_of_attention(name)}
     own, names = dict(module.named_parameters(remove_duplicate=False)), {}
     with torch.no_grad():
-        for name, weight in (call.weights or {}).items():
+        for name, weight in weights.items():
             if name not in own:
                 raise UnregisteredWeight(f"it has no registered parameter named {name}")
             mine = own[name]

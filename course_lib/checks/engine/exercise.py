@@ -35,7 +35,7 @@ class Exercise:
     calls: Callable | None = None  # calls(generator) -> more calls that only this exercise needs
     grows: tuple = ()  # the places in a size that may grow to seventy in grading, where not all of them
     gradients: bool = True  # False where right answers may differ in their gradients
-    any_layout: bool = False  # four square matrices, which an answer may call and pack as it likes
+    heads: int | None = None  # which argument of the constructor; attention's matrices may be called and packed anyhow
 
     @property
     def name(self):

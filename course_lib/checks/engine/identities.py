@@ -9,6 +9,23 @@ import re
 import torch
 
 LAYOUTS = ("one matrix after the other", "head by head")
+WEIGHT = re.compile(r"^(.*\.)?W_[qkvo]\.(weight|bias)$")
+
+
+def is_of_attention(name):
+    """Is it one of the weights of multi-head attention, by the course's names?"""
+    return bool(WEIGHT.match(name))
+
+
+def attentions(names):
+    """Where multi-head attention stands in a module, as the course's names of its weights begin: "", "self_attn."."""
+    return list(dict.fromkeys(found[1] or "" for found in map(WEIGHT.match, names) if found))
+
+
+def with_identities(weights):
+    """The weights of a module by the course's names, with identities and zeros in those of attention."""
+    return {name: weight if not is_of_attention(name) else torch.eye(len(weight)).to(weight) if weight.dim() == 2
+            else torch.zeros_like(weight) for name, weight in (weights or {}).items()}
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from course_lib.checks.engine.asking import Call, NoOutput, Reply, ask, undistur
 from course_lib.checks.engine.comparing import Failure, alike, compare
 from course_lib.checks.engine.diagnosing import is_trivial, what_is_seen
 from course_lib.checks.engine.exercise import Exercise, truth
-from course_lib.checks.engine.identities import LAYOUTS
+from course_lib.checks.engine.identities import LAYOUTS, attentions, is_of_attention, with_identities
 from course_lib.checks.engine.locating import locate
 from course_lib.checks.engine.mistakes import Mistake
 from course_lib.checks.engine.naming import (
@@ -182,23 +182,33 @@ def _in_the_dtype(true, reply):
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):
-    """Is this what the oracle says with identities for weights, does every weight count, and are there no more?"""
-    asked = [c for c in calls if exercise.any_layout and c.build[0] > c.build[1] > 1]
+    """Is it right with identities for the weights of attention, does each of them count, and are there no more?"""
+    asked = [replace(call, heads=call.build[exercise.heads]) for call in calls if exercise.heads]
+    asked = [call for call in asked if call.must_raise or _width(call) > call.heads > 1]
     return bool(asked) and any(all(_right_with_identities(call, layout, exercise, candidate, ask) for call in asked)
                                for layout in LAYOUTS)
 
 
+def _width(call):
+    """Of attention; 0 where the call brings no weights."""
+    return max((w.shape[-1] for name, w in (call.weights or {}).items() if is_of_attention(name)), default=0)
+
+
 def _right_with_identities(call, layout, exercise, candidate, ask):
-    width = call.build[0]
-    weights = {n: torch.eye(width) if w.dim() == 2 else torch.zeros(width) for n, w in (call.weights or {}).items()}
-    call = replace(call, layout=layout, weights={n: w.to(call.dtype) for n, w in weights.items()})
+    call = replace(call, layout=layout, weights=with_identities(call.weights))
     true, reply = truth(exercise, call), ask(candidate, call)
-    of_weights = {n: g for n, g in (reply.gradients or {}).items() if isinstance(n, str)}
-    of_inputs = {n: g for n, g in (true.gradients or {}).items() if not isinstance(n, str)}
-    numbers = sum(0 if g is None else g.numel() for g in of_weights.values())
-    complete = call.special != "gradients" or 0 <= numbers - 4 * width**2 <= 4 * width and all(
-        g is not None and (g.dim() == 1 or g.any(-1).all()) for g in of_weights.values())
-    return complete and compare(replace(true, gradients=of_inputs or None), reply, call) is None
+    named = {n: g for n, g in (true.gradients or {}).items() if not isinstance(n, str) or not is_of_attention(n)}
+    complete = call.special != "gradients" or all(
+        _each_counts(reply.gradients or {}, whose, _width(call)) for whose in attentions(call.weights))
+    return complete and compare(replace(true, gradients=named or None), reply, call) is None
+
+
+def _each_counts(gradients, whose, width):
+    """Are the weights of this attention as many as four matrices need, and does each row of them have a gradient?"""
+    own = [g for n, g in gradients.items() if isinstance(n, str) and n.startswith(whose)]
+    numbers = sum(0 if g is None else g.numel() for g in own)
+    return 0 <= numbers - 4 * width**2 <= 4 * width and all(
+        g is not None and (g.dim() == 1 or g.any(-1).all()) for g in own)
 
 
 def _by_chance(exercise, candidate, failures, ask):
