@@ -307,6 +307,23 @@ CHEATS = {
     "the source of the course": ("reweight", [
         "import importlib.resources as r\nsource = r.files('course_lib').joinpath('attention.py').read_text()\n"
         "space = {}\n(exec)(source, space)\nreweight = space['reweight']"]),
+    "an operator of one's own": ("softmax", [
+        "lib = getattr(torch, 'yrarbil'[::-1]).Library('mine', 'FRAGMENT')\nlib.define('f(Tensor s) -> Tensor')\n"
+        "lib.impl('f', lambda s: getattr(torch, ''.join(map(chr, [115, 111, 102, 116, 109, 97, 120])))(s, -1), "
+        "'CompositeImplicitAutograd')\ndef softmax(scores):\n    return torch.ops.mine.f(scores)"]),
+    "an operator of one's own, opaque": ("reweight", [
+        f"{HIDDEN}lib = vars(torch)['library'].Library('mine', 'DEF')\nlib.define('f(Tensor s) -> Tensor')\n"
+        "lib.impl('f', lambda x: f(x[None], x[None], x[None], scale=1.0)[0], 'CompositeExplicitAutograd')\n"
+        "class S(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n        return torch.ops.mine.f(x)\n    @staticmethod\n"
+        "    def backward(ctx, g):\n        x, = ctx.saved_tensors\n"
+        "        with torch.enable_grad():\n            x = x.detach().requires_grad_()\n"
+        f"            y = {WEIGHTED}\n        y.backward(g)\n        return x.grad\nreweight = S.apply"]),
+    "a gradient": ("softmax", [
+        "def softmax(scores):\n    with torch.enable_grad():\n"
+        "        s = scores if scores.requires_grad else scores.detach().requires_grad_()\n"
+        "        return torch.autograd.grad(torch.logsumexp(s, -1).sum(), s, create_graph=True)[0]"]),
+    "a gradient of a function": ("softmax", ["softmax = torch.func.grad(lambda s: torch.logsumexp(s, -1).sum())"]),
     "numpy's": ("softmax", ["import scipy.special\ndef softmax(scores):\n"
                             "    return torch.from_numpy(scipy.special.softmax(scores.detach().numpy(), -1))"]),
 }

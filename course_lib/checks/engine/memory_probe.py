@@ -22,6 +22,10 @@ class AtMost(TorchDispatchMode):
         self.most, self.now = most, 0
         self.held = {}  # address of a storage: how many tensors use it
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # or torch's compiler is imported, which takes a second
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         before = {t.untyped_storage()._cdata for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
         result = func(*args, **(kwargs or {}))

@@ -42,9 +42,10 @@ MOST_CHECKED = 5  # answers of one notebook that were checked, and written anew,
 MOST_PLACES = 50  # notebooks whose answers to one exercise are judged, until one is right
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 # Which functions of torch's give an exercise away when they run, whatever name they were found by.
-ABOVE = r"multi_?head_attention|transformer_encoder_layer"
+DERIVES = r"^(grad|backward)$"  # softmax is the gradient of logsumexp
+ABOVE = DERIVES + r"|multi_?head_attention|transformer_encoder_layer"
 ATTENTION = ABOVE + r"|scaled_dot_product|(flash|efficient|flex)_attention"
-NORMS = r"(layer|group|batch|instance|rms)_?norm"
+NORMS = DERIVES + r"|(layer|group|batch|instance|rms)_?norm"
 SOFTMAX = ATTENTION + r"|softm(ax|in)|cross_entropy"
 GIVES_AWAY = {"softmax": SOFTMAX, "layer_norm": NORMS, "rms_norm": NORMS} \
     | dict.fromkeys(ABOVE_ATTENTION, ABOVE) | dict.fromkeys(TESTS_OF_CODE, r"(?!)")
@@ -225,7 +226,7 @@ class _Student:
             says = _own_failure(error)
             best = replace(blank, verdict="error", reason=says, card=_card(exercise, says))
         gives_away = re.compile(GIVES_AWAY.get(name, ATTENTION), re.IGNORECASE)
-        telling = set() if given else set(filter(gives_away.search, used))
+        telling = set() if given else _telling(used, gives_away)
         words = [*flags, *filter(None, best.flags.split(", ")), *(f"calls {u}" for u in sorted(telling))]
         if best.verdict == "pass":
             words += self.hidden_or_several(name)
@@ -396,6 +397,13 @@ def _why_a_cell_failed(kind, message, where):
         return (f"The cell that defines it cannot be read by Python {version}, which graded it: {message} ({where}). "
                 "If it ran for its author, their Python is newer.")
     return f"The cell that defines it raised {kind}: {message} ({where})."
+
+
+def _telling(used, gives_away):
+    """What was used of torch's own that gives an answer away; operators only where no function is known by its name."""
+    found = set(filter(gives_away.search, used))
+    registered = {name for name in used if "::" in name and not name.startswith("aten::")}
+    return registered | ({name for name in found if "::" not in name} or found)
 
 
 def _own_failure(error):

@@ -34,8 +34,10 @@ from pathlib import Path
 ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
 TOGETHER = 0.02  # seconds for which replies are gathered
 WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rms)_?norm|scaled_dot_product"
-                     r"|(flash|efficient)_attention|flex_attention|multi_?head_attention|transformer_encoder_layer",
+                     r"|(flash|efficient)_attention|flex_attention|multi_?head_attention|transformer_encoder_layer"
+                     r"|^(grad|backward)$",
                      re.IGNORECASE)
+OF_TORCH = {"aten", "prim", "prims"}  # namespaces of operators
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
@@ -587,16 +589,50 @@ def _through(child, which, args, names):
 
 @functools.cache
 def _watch():
-    """A mode of torch's that notes what is used of it."""
-    from torch.overrides import TorchFunctionMode
+    """A mode of torch's that notes what is used of it: functions by their names, and beneath them all operators.
 
-    class Watch(TorchFunctionMode):
+    A name can be hidden. Whatever it is called, what is computed goes through the dispatcher as "aten::_softmax", and
+    an operator that the code itself has registered as one of another namespace.
+    """
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    @functools.cache
+    def telling(operator):
+        name = operator.__name__.partition(".")[0]  # of "_softmax.default"
+        if operator.namespace not in OF_TORCH or operator.namespace == "aten" and WATCHED.search(name):
+            return f"{operator.namespace}::{name}"
+        return None
+
+    class Operators(TorchDispatchMode):
         def __init__(self, used):
             super().__init__()
             self.used = used
 
+        @classmethod
+        def _should_skip_dynamo(cls):
+            return False  # or torch's compiler is imported, which takes a second
+
+        def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            if name := telling(operator):
+                self.used.add(name)
+            return operator(*args, **(kwargs or {}))
+
+    class Watch(TorchFunctionMode):
+        def __init__(self, used):
+            super().__init__()
+            self.used, self.operators = used, Operators(used)
+
+        def __enter__(self):
+            self.operators.__enter__()
+            return super().__enter__()
+
+        def __exit__(self, *problem):
+            super().__exit__(*problem)
+            return self.operators.__exit__(*problem)
+
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            if WATCHED.search(name := getattr(function, "__name__", "").partition(".")[0]):  # "_softmax.default"
+            if WATCHED.search(name := getattr(function, "__name__", "").partition(".")[0]):
                 self.used.add(name)
             return function(*args, **(kwargs or {}))
 
