@@ -3,6 +3,9 @@
 import contextlib
 import signal
 import threading
+import time
+
+HAD = "had the processor for"
 
 
 class TookTooLong(BaseException):
@@ -13,17 +16,20 @@ class TookTooLong(BaseException):
 def time_limit(seconds):
     """Raise TookTooLong in the block after so many seconds, and again each second until it gives up.
 
+    Where it had less than half of that time of a processor, since others worked or it waited, the message says so.
     Only Python code can be stopped, and only in the main thread of a system with POSIX signals; elsewhere there is no
     limit, and a person interrupts the kernel.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    inside = True
+    inside, began = True, time.process_time()
 
     def stop(*_):
         if inside:
-            raise TookTooLong(f"it did not end within {seconds:g} seconds")
+            worked = time.process_time() - began
+            waited = f", of which it {HAD} {worked:.1f}" if worked < seconds / 2 else ""
+            raise TookTooLong(f"it did not end within {seconds:g} seconds{waited}")
 
     before = signal.signal(signal.SIGALRM, stop)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, 1)

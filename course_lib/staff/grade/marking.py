@@ -10,6 +10,7 @@ from itertools import islice
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.questioning import questions
+from course_lib.checks.engine.time_limit import HAD
 from course_lib.checks.notebook.card import card_rows
 from course_lib.display import markup
 from course_lib.staff.grade.book import Mark
@@ -40,6 +41,7 @@ STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 KNOWN = 10_000  # verdicts that are kept for other students who say the same
 MOST_CHECKED = 5  # answers of one notebook that were checked, and written anew, that are judged until one is right
 MOST_PLACES = 50  # notebooks whose answers to one exercise are judged, until one is right
+ENOUGH = 2  # answers without an end, until another one is not tried alone
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 # Which functions of torch's give an exercise away when they run, whatever name they were found by.
 DERIVES = r"^(grad|backward)$"  # softmax is the gradient of logsumexp
@@ -102,6 +104,7 @@ class _Student:
         self.child, self.found, self.given, self.imports = None, {}, {}, early_imports(run)
         self.needed = self.only = self.for_all_answers()  # the pieces to run, None for all of them
         self.after_a_mistake = False  # has its child been asked for an answer that made a classic mistake?
+        self.endless = 0  # answers that did not end when they were run alone either
         self.skipped, self.failed, self.losses = {}, {}, 0  # Piece -> Lost, Piece -> (type, message, line)
 
     def marks(self):
@@ -168,7 +171,7 @@ class _Student:
         others = {o for o in other_exercises(name, self.run) | imported
                   if o in before and (o in imported or not passed.get(o)) or o in imports_of_a_lesson(name)}
         given = sources_with_what_they_need(others, name)
-        slow = mark.verdict == "timeout" and not (alone and alone.verdict == "timeout")
+        slow = mark.verdict == "timeout" and HAD in mark.reason and not (alone and alone.verdict == "timeout")
         if not slow and not given or time.monotonic() > self.deadline:
             return mark
         self.end()
@@ -183,7 +186,7 @@ class _Student:
         Where that does no good, what stands behind the answer is left out, too: it may have given another meaning to a
         name that the answer uses, after it was checked. None where there is nothing to leave out that would matter.
         """
-        if mark.verdict in ("pass", "missing"):
+        if mark.verdict in ("pass", "missing") or mark.verdict == "timeout" and self.endless >= ENOUGH:
             return None
         needed = needed_for(name, self.run)
         ran = self.run if self.needed is None else self.needed
@@ -192,6 +195,7 @@ class _Student:
         for only in [*[needed] * (not sure), until_defined(name, self.run, needed)]:
             if only and time.monotonic() <= self.deadline and not (found and found.verdict == "pass"):
                 found = self.afresh(name, flags, {}, only) or found
+        self.endless += bool(found and found.verdict == mark.verdict == "timeout")
         return found
 
     def as_checked(self, name, flags):
