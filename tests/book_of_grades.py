@@ -8,6 +8,7 @@ CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE submission(student TEXT PRIMARY KEY, digest TEXT, notebooks TEXT, problems TEXT, seconds REAL);
 CREATE TABLE verdict(student TEXT, exercise TEXT, lesson TEXT, verdict TEXT, mistake TEXT, reason TEXT, flags TEXT,
     isolation TEXT, seconds REAL, code TEXT, card TEXT, PRIMARY KEY(student, exercise));
+CREATE TABLE prediction(student TEXT, question TEXT, guess TEXT, right INTEGER, PRIMARY KEY(student, question));
 """
 SCOPE = ("reweight", "MultiHeadAttention", "causal_mask")  # of lessons 02, 06 and 07
 

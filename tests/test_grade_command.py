@@ -319,3 +319,12 @@ def test_a_reader_that_has_gone_stops_it_in_one_sentence(tmp_path):
                           text=True)
     os.close(write)
     assert (done.returncode, done.stderr) == (130, "grade: stopped; the same command goes on from here.\n")
+
+
+@needs_confinement
+def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(batch, tmp_path, capsys, monkeypatch):
+    """An hour on a server, and nobody can say whether it works or hangs."""
+    monkeypatch.setattr(command, "A_MINUTE", 0)
+    assert run(arguments(batch, tmp_path / "report", "--lanes", "1")) == 0
+    said = capsys.readouterr().out
+    assert "3 graded now, of 8 in all.\n4 graded now, of 8 in all.\n" in said

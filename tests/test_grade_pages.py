@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from course_lib.checks import EXERCISES
+from course_lib.staff.grade.cohort import FIND
 from course_lib.staff.grade.markup import tag
 from course_lib.staff.grade.pages import file_name, write_pages
 from course_lib.staff.grade.tables import PolicyError, one_line, settings
@@ -19,9 +20,9 @@ from tests.book_of_grades import SCOPE, book
 
 ATTACKS = ["</pre><script>alert(1)</script>", "</title></style><script>", "\"' onmouseover=alert(1) x='", "]]>",
            "<!--", "&lt;script&gt;", "a\u202eb\u2066", "\x00\x1b[31m\x7f\x85", "<svg/onload=alert(1)>", "\ufeff<b>"]
-VOID = {"meta"}
+VOID = {"meta", "input"}
 ALLOWED = set("html head meta title style body main h1 h2 h3 h4 p a nav div span bdi table caption thead tbody tr "
-              "th td colgroup ul li strong section details summary pre code svg rect i".split())
+              "th td colgroup ul li strong section details summary pre code svg rect i label input script".split())
 
 
 class Tree(HTMLParser):
@@ -50,7 +51,7 @@ class Tree(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
     def text(self, tag=None):
-        return "".join(data for name, data in self.texts if tag in (None, name) and name != "style")
+        return "".join(data for name, data in self.texts if tag in (None, name) and name not in ("style", "script"))
 
 
 def written(folder, connection, **more):
@@ -78,6 +79,7 @@ def test_no_text_of_a_student_breaks_out_of_a_page(tmp_path, text):
     for tree in (index, *students.values()):
         assert {tag for tag, _ in tree.tags} <= ALLOWED
         assert not [a for _, a in tree.tags for name in a if name.startswith("on") or name == "style"]
+        assert len(tree.all("script")) == (tree is index) and not any(map(dict, tree.all("script")))
         assert len(tree.all("meta")) == 5 and len(tree.all("title")) == 1
         everything = tree.text()
         assert all(c.isprintable() or c in "\n\t" for c in everything)
@@ -87,6 +89,20 @@ def test_no_text_of_a_student_breaks_out_of_a_page(tmp_path, text):
     assert (tmp_path / "students" / file_name(text)).is_file()
 
 
+@pytest.mark.browser
+def test_whoever_types_a_part_of_a_name_sees_the_lines_that_have_it(tmp_path, browser):
+    """Five hundred lines, and an accent that one has to know; or a page whose own policy refuses its script."""
+    written(tmp_path, book({"Zoë Müller": {"reweight": "pass"}, "zora": {"reweight": "fail"}, "ada": {}}))
+    page, problems = browser.new_page(), []
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto((tmp_path / "index.html").as_uri())
+    for typed, found in (("zo", 2), ("ZOE MUL", 1), ("nobody", 0), ("", 3)):
+        page.get_by_label("Students whose name has").fill(typed)
+        assert page.locator(".wide tbody tr:visible").count() == found
+        assert page.get_by_role("status").text_content() == f"{found} of 3"
+    assert problems == []
+
+
 @pytest.mark.parametrize("text", ATTACKS)
 def test_no_text_breaks_out_of_an_attribute(text):
     """A quote in a name ends the attribute, and what follows is another one."""
@@ -94,12 +110,14 @@ def test_no_text_breaks_out_of_an_attribute(text):
     assert name == "td" and attributes == {"aria-label": one_line(text)}
 
 
-def test_pages_forbid_scripts_and_fetch_nothing(tmp_path):
+def test_pages_forbid_all_scripts_but_ours_and_fetch_nothing(tmp_path):
     """A page that works only on the network, or whose style is refused by its own policy."""
     index, students = written(tmp_path, book({"ada": {"reweight": "pass"}}))
     for tree, path in ((index, "index.html"), (students[file_name("ada")], f"students/{file_name('ada')}")):
         policy = next(a["content"] for a in tree.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
         assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
+        scripts = [data for name, data in tree.texts if name == "script"]
+        assert scripts == [FIND] * (path == "index.html") and ("script-src" in policy) == (path == "index.html")
         text = (tmp_path / path).read_text(encoding="utf-8")
         assert not re.search(r"\b(src|action)=|@import|url\(|https?:", text)
         assert tree.all("html") == [{"lang": "en"}] and tree.text("title")

@@ -212,6 +212,15 @@ def test_free_late_days_are_spent_in_the_order_of_the_deadlines_and_never_twice(
     assert left(causal_mask_on="2026-03-08T12:00:00Z") == [1, 1, 0]
 
 
+def test_a_free_day_that_is_spent_on_a_deadline_holds_for_every_lesson_that_has_it(tmp_path):
+    """Three lessons due on one evening, two days late: the first of them eats the free days of the others."""
+    text = "[deadlines]\nall = 2026-03-05T12:00:00Z\n[late]\ndays = 0\nfree_days = 2\npercent_per_day = 50\n"
+    when = dict(zip(SCOPE, ("2026-03-07T12:00:00Z", "2026-03-06T12:00:00Z", "2026-03-08T12:00:00Z"), strict=True))
+    notebooks = [{"path": e, "modified": when[e], "cells": [f"def {e}():\n    pass"]} for e in SCOPE]
+    found = points_of(book({"ada": {"notebooks": notebooks, **dict.fromkeys(SCOPE, "pass")}}), toml(tmp_path, text))
+    assert list(found.values()) == [1, 1, 0]
+
+
 def test_an_answer_is_as_old_as_the_oldest_file_that_holds_it(tmp_path):
     """A lesson handed in for the second time with another exercise in it made yesterday's right answer late."""
     chosen = toml(tmp_path, DUE + "late.days = 0\n")

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from itertools import groupby
 
 from course_lib.checks import EXERCISES
+from course_lib.staff.grade.items import FEW, SAYS_LITTLE, items
 from course_lib.staff.grade.markup import MARKS, Html, columns, name_of, page, shown, tag, together, with_code
 from course_lib.staff.grade.tables import in_scope, number
 
@@ -14,6 +15,18 @@ PARTS = {"pass": ("pass",), "fail": ("fail",), "error": ("error", "timeout", "cr
 IN_A_BAR = {"pass": "right", "fail": "wrong", "error": "stopped", "missing": "missing", "unreadable": "unreadable"}
 ABOUT = {"started": "graded", "isolation": "isolation", "seed": "seed", "version": "version"}
 FIRST, MOST_NAMES, MOST_LINES = 5, 25, 200  # of a list on the page; everything stands in results.csv
+MEASURED = {"exercise": "Every exercise that was answered", "question": "Every question, by the first guess"}
+FIND = """
+const plain = text => text.normalize("NFD").replace(/\\p{M}/gu, "").toLowerCase();
+const rows = [...document.querySelectorAll(".wide tbody tr")].map(row => [row, plain(row.cells[0].textContent)]);
+const name = document.getElementById("name");
+name.addEventListener("input", () => {
+  const wanted = plain(name.value.trim());
+  for (const [row, who] of rows) row.hidden = !who.includes(wanted);
+  document.getElementById("found").textContent = `${rows.filter(([row]) => !row.hidden).length} of ${rows.length}`;
+});
+document.getElementById("find").hidden = false;
+"""  # shows the students whose names have what is typed; without scripts there is no field
 CELLS = {verdict: Html(f'<td class="{verdict}">{mark}<i>{IN_A_BAR[verdict] if verdict == "fail" else words}</i></td>')
          for verdict, (mark, words) in MARKS.items()}
 
@@ -24,6 +37,7 @@ class Cohort:
     def __init__(self, connection, students, settings, similar, file_name):
         self._connection, self._students, self._similar = connection, students, similar
         self._exercises, self._roster, self._file_name = in_scope(connection), settings.roster, file_name
+        self._measured = items(connection)
         self._verdicts = defaultdict(Counter)  # exercise: verdict: how many
         self._mistakes = defaultdict(lambda: defaultdict(list))  # exercise: mistake: students
         self._pages = set()  # of students
@@ -50,15 +64,17 @@ class Cohort:
     def page(self):
         """The page as text."""
         run = dict(self._connection.execute("SELECT key, value FROM run"))
-        where = {"#exercises": "Exercises", "#look": "For a person to look at", "#students": "Students"}
+        where = {"#exercises": "Exercises", "#items": "How they measure", "#look": "For a person to look at",
+                 "#students": "Students"}
         about = [f"{len(self._lines)} students, {len(self._exercises)} exercises", *(
             f"{word} {run[key]}" for key, word in ABOUT.items() if run.get(key))]
         body = [tag("h1", "The cohort"), tag("p", " · ".join(about), class_="soft"), *self._warning(run),
                 tag("nav", *(tag("a", text, href=to) for to, text in where.items()), aria_label="On this page"),
                 tag("h2", "Exercises", id="exercises"), _legend_of_bars(), *self._bars(),
+                tag("h2", "How they measure", id="items"), *self._items(),
                 tag("h2", "For a person to look at", id="look"), *self._to_look_at(),
                 tag("h2", "Students", id="students"), *self._table()]
-        return page("The cohort", *(together([part, Html("\n")]) for part in body))
+        return page("The cohort", *(together([part, Html("\n")]) for part in body), script=FIND)
 
     def _warning(self, run):
         if "unsandboxed" not in run.get("isolation", ""):
@@ -93,6 +109,18 @@ class Cohort:
                      _said_of(exercise, mistake), self._who(who)) for mistake, who in found]
         rest = tag("details", tag("summary", f"{len(lines) - FIRST} other mistakes"), tag("ul", *lines[FIRST:]))
         return together([*[tag("ul", *lines[:FIRST])] * bool(lines), *[rest] * (len(lines) > FIRST)])
+
+    def _items(self):
+        """What everybody has right, or nobody, and what the weak have right as often as the strong."""
+        yield tag("p", "Right: the share of those who answered. Discrimination: the correlation of being right here "
+                       "with the share of the others of its kind that the same student has right. Near 0 or below, "
+                       f"look at what it asks. Of fewer than {FEW} students it says nothing.", class_="soft")
+        for kind, caption in MEASURED.items():
+            lines = [_measure(item) for item in self._measured if item.kind == kind]
+            names = ["Lesson", kind.capitalize(), "Answered", "Right", "Discrimination"]
+            if lines:
+                yield tag("details", tag("summary", f"{len(lines)} {kind}{'s' * (len(lines) > 1)}"),
+                          columns(caption, names, lines, "list fold"))
 
     def _who(self, students):
         names = [part for student in students[:MOST_NAMES] for part in (name_of(self._called(student)), ", ")][:-1]
@@ -148,6 +176,8 @@ class Cohort:
 
     def _table(self):
         yield tag("p", "; ".join(f"{mark} {words}" for mark, words in MARKS.values()) + ".", class_="soft")
+        yield tag("p", tag("label", "Students whose name has: ", Html('<input type="search" id="name">')), " ",
+                  tag("span", id="found", role="status"), id="find", hidden="")
         lessons = [(lesson, list(group)) for lesson, group in groupby(
             self._exercises, lambda e: EXERCISES[e].lesson if e in EXERCISES else "")]
         first = tag("tr", tag("th", "Student", scope="col", rowspan="2"),
@@ -162,6 +192,14 @@ class Cohort:
         table = tag("table", tag("caption", "Every student and every exercise, by lesson"), *groups,
                     tag("thead", first, second), tag("tbody", *(together([line, Html("\n")]) for line in lines)))
         yield tag("div", table, class_="wide", tabindex="0", role="region", aria_label="Students and exercises")
+
+
+def _measure(item):
+    shows = "—" if item.discrimination is None else f"{item.discrimination:.2f}".replace("-", "−")
+    look = item.discrimination is not None and item.discrimination < SAYS_LITTLE
+    return [tag("td", item.lesson), tag("th", with_code(item.name), scope="row"),
+            tag("td", item.answered, class_="number"), tag("td", f"{100 * item.right:.0f} %", class_="number"),
+            tag("td", tag("strong", f"{shows}: look at it") if look else shows, class_="number")]
 
 
 def _legend_of_bars():

@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -28,6 +29,7 @@ from course_lib.staff.grade import book, confine, gradebook
 from course_lib.staff.grade.feedback import CANVAS_ZIP, MOODLE_ZIP
 from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.gradescope import write_results_json
+from course_lib.staff.grade.items import items, write_items
 from course_lib.staff.grade.lane import LaneError, write_root
 from course_lib.staff.grade.lanes import cores, graded
 from course_lib.staff.grade.marking import Limits
@@ -46,8 +48,9 @@ from course_lib.staff.grade.tables import (
 )
 
 REFUSED, STOPPED = 3, 130
-BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv",
+BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv", "items.csv",
           f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
+A_MINUTE = 60
 OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
 
 
@@ -161,11 +164,14 @@ def _run(options, connection, waiting, total, level, stamp, seed, chosen, write=
             tqdm(total=total, unit=" students", disable=not sys.stderr.isatty()) as bar:
         recipe = (str(root), level, tuple(chosen or EXERCISES), seed, stamp, limits)
         how = _by_dask(options.dask) if options.dask else graded
-        count = 0
+        count, said = 0, time.monotonic()
         for submission, marks, seconds in how(waiting, recipe, min(options.lanes, max(1, total))):
             write(connection, submission, marks, seconds)
             count += 1
             bar.update()
+            if bar.disable and time.monotonic() - said > A_MINUTE:  # in a log, or on a server
+                said = time.monotonic()
+                print(f"{count} graded now, of {total} in all.", flush=True)
     print(f"{count} graded now, {total - count} before." if total > count else f"{count} graded.")
 
 
@@ -219,6 +225,7 @@ def _write_all(connection, options, policy, chosen):
     _settle_scope(connection, chosen)
     write_results(connection, policy, options.report / "results.csv")
     write_predictions(connection, options.report / "predictions.csv")
+    write_items(items(connection), options.report / "items.csv")
     if options.gradescope:
         write_results_json(rows(connection, policy), options.gradescope)
     everyone, worth = grades_of(connection, policy, options.manual)

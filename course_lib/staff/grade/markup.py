@@ -110,12 +110,11 @@ details > p { margin: .25rem 0 .5rem 1.1rem; white-space: pre-line; }
   * { print-color-adjust: exact; }
 }
 """
-_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-HEAD = f"""<!doctype html>
+HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {style};{script} base-uri 'none'; \
 form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
@@ -129,10 +128,17 @@ class Html(str):
     __slots__ = ()
 
 
-def page(title, *body):
-    """A whole page: no script runs in it, nothing is fetched, and no style counts but STYLE."""
-    head = Html(f"{HEAD}{tag('title', one_line(title, 100))}\n<style>{STYLE}</style>\n</head>\n<body>\n")
-    return f"{head}{tag('main', *body)}\n</body>\n</html>\n"
+def page(title, *body, script=""):
+    """A whole page: no script runs in it but ours, nothing is fetched, and no style counts but STYLE."""
+    head = HEAD.format(style=_hash(STYLE), script=f" script-src {_hash(script)};" if script else "")
+    last = f"<script>{script}</script>\n" if script else ""
+    return (f"{head}{tag('title', one_line(title, 100))}\n<style>{STYLE}</style>\n</head>\n<body>\n"
+            f"{tag('main', *body)}\n{last}</body>\n</html>\n")
+
+
+def _hash(text):
+    """What a policy allows a style or script by."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def tag(name, *content, **attributes):

@@ -190,14 +190,18 @@ def _unanswered(student, exercise, handed_in, isolation, settings):
 
 
 def _late(student, answered, codes, handed_in, settings):
-    """How late the answers with points of a student are: {exercise: (days, percent of the points that remains)}."""
-    lessons, free, late = {}, settings.free_days, {}
+    """How late the answers with points of a student are: {exercise: (days, percent of the points that remains)}.
+
+    Free days that are spent on a deadline hold for all lessons that have it.
+    """
+    due, free, late = {}, settings.free_days, {}
     for row in answered.values():
         if row.points and (deadline := settings.deadline(row.lesson, student)):
-            lessons.setdefault((deadline, row.lesson), []).append(row.exercise)
-    for (deadline, lesson), exercises in sorted(lessons.items()):
-        told = settings.time(student, lesson)
-        days = {e: _days(told or handed_in.when(e, codes[e]), deadline) for e in exercises}
+            due.setdefault(deadline, []).append(row)
+    for deadline, of_deadline in sorted(due.items()):
+        days = {row.exercise: _days(settings.time(student, row.lesson) or handed_in.when(row.exercise,
+                                                                                         codes[row.exercise]), deadline)
+                for row in of_deadline}
         spent = min(free, max((d for d in days.values() if d <= free + settings.days), default=0))
         for exercise, late_by in days.items():
             paid = max(0, late_by - spent)
