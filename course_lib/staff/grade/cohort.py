@@ -13,7 +13,7 @@ from course_lib.staff.grade.tables import in_scope, number
 PARTS = {"pass": ("pass",), "fail": ("fail",), "error": ("error", "timeout", "crash"), "missing": ("missing",),
          "unreadable": ("unreadable",)}  # of a bar, from left to right
 IN_A_BAR = {"pass": "right", "fail": "wrong", "error": "stopped", "missing": "missing", "unreadable": "unreadable"}
-ABOUT = {"started": "graded", "isolation": "isolation", "seed": "seed", "version": "version"}
+ABOUT = {"started": "graded", "library": "with", "isolation": "isolation", "seed": "seed", "version": "version"}
 FIRST, MOST_NAMES, MOST_LINES = 5, 25, 200  # of a list on the page; everything stands in results.csv
 MEASURED = {"exercise": "Every exercise that was answered", "question": "Every question, by the first guess"}
 FIND = """

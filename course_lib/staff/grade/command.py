@@ -25,7 +25,7 @@ if not hasattr(os, "fork"):
     sys.exit("grade: it needs Linux or macOS; on Windows run it in WSL 2.")
 
 from course_lib.checks import EXERCISES
-from course_lib.staff.grade import book, confine, gradebook
+from course_lib.staff.grade import book, confine, gradebook, packages
 from course_lib.staff.grade.feedback import CANVAS_ZIP, MOODLE_ZIP
 from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.gradescope import write_results_json
@@ -72,7 +72,7 @@ def main(arguments=None):
     except NoIsolation as error:
         print(f"grade: {error}", file=sys.stderr)
         return REFUSED
-    except (UsageError, book.BookError, ReadingError, LaneError, PolicyError) as error:
+    except (UsageError, book.BookError, packages.PackagesError, ReadingError, LaneError, PolicyError) as error:
         print(f"grade: {error}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, BrokenPipeError) as stop:
@@ -122,7 +122,9 @@ def _grade(options, policy, level, stamp):
     students = how_many(options.submissions)
     with closing(book.opened(options.report)) as connection:
         seed = None if options.seed is None else str(options.seed)
-        known = book.settle(connection, seed=seed, isolation=stamp)
+        known = book.settle(connection, seed=seed, isolation=stamp,
+                            library=packages.installed(options.packages) or None)
+        _say_what_is_missing(known)
         if "seed" not in known:
             known = book.settle(connection, seed=str(secrets.randbelow(2**31)))
         before = [name for name in known.get("chosen", "").split(", ") if name in EXERCISES]
@@ -140,6 +142,12 @@ def _grade(options, policy, level, stamp):
                 book.forget(connection, gone)
         _write_all(connection, options, policy, chosen)
     return 0
+
+
+def _say_what_is_missing(known):
+    """Refuse to go on without a package that answers in this report were graded with."""
+    if missing := packages.missing(known.get("library", "")):
+        raise UsageError(f"This report was begun with {', '.join(missing)}, which is not installed here: say --with.")
 
 
 def _say_who_is_gone(students, replace):
@@ -185,7 +193,8 @@ def _regrade(options, policy, level, stamp):
     """Grade all that is in the book anew, with its own seed, beside it; it takes the old one's place on demand."""
     aside = options.report / ".regrade"
     with closing(book.opened(options.report)) as old:
-        known = book.settle(old)
+        known = book.settle(old, library=packages.installed(options.packages) or None)
+        _say_what_is_missing(known)
         chosen = [name for name in known.get("chosen", "").split(", ") if name in EXERCISES]
         shutil.rmtree(aside, ignore_errors=True)
         with closing(book.opened(aside)) as new:
@@ -262,7 +271,7 @@ def _worker_files(report):
 
 def _chosen(text):
     """The exercises of --exercises, in the course's order; none of them means all."""
-    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    names = _names(text or "")
     for name in names:
         if name not in EXERCISES:
             near = get_close_matches(name, EXERCISES, n=1)
@@ -288,12 +297,18 @@ def _options(arguments):
     parser.add_argument("--cell-seconds", type=_seconds, default=Limits.cell, help="for one cell")
     parser.add_argument("--call-seconds", type=_seconds, default=Limits.call, help="for one call of an answer")
     parser.add_argument("--submission-seconds", type=_seconds, default=Limits.submission, help="for all of a student's")
+    parser.add_argument("--with", dest="packages", type=_names, default=[], metavar="A,B",
+                        help="packages that students may use beside the course's; they are installed once")
     parser.add_argument("--dask", metavar="ADDRESS", help="spread over a Dask cluster, as in tcp://host:8786")
     parser.add_argument("--replace", action="store_true", help="take students out of the report who are not handed in")
     parser.add_argument("--student", action="append", default=[], metavar="NAME", help="regrade: this one alone; again "
                         "for more")
     parser.add_argument("--yes", action="store_true", help="regrade: take the new verdicts without asking")
     return parser.parse_args(arguments)
+
+
+def _names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _positive(text):
