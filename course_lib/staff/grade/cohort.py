@@ -7,7 +7,7 @@ from itertools import groupby
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade.items import FEW, SAYS_LITTLE, items
-from course_lib.staff.grade.markup import MARKS, Html, columns, name_of, page, shown, tag, together, with_code
+from course_lib.staff.grade.markup import MARKS, Html, columns, field, name_of, page, shown, tag, together, with_code
 from course_lib.staff.grade.tables import in_scope, number
 
 PARTS = {"pass": ("pass",), "fail": ("fail",), "error": ("error", "timeout", "crash"), "missing": ("missing",),
@@ -176,7 +176,7 @@ class Cohort:
 
     def _table(self):
         yield tag("p", "; ".join(f"{mark} {words}" for mark, words in MARKS.values()) + ".", class_="soft")
-        yield tag("p", tag("label", "Students whose name has: ", Html('<input type="search" id="name">')), " ",
+        yield tag("p", tag("label", "Students whose name has: ", field(type="search", id="name")), " ",
                   tag("span", id="found", role="status"), id="find", hidden="")
         lessons = [(lesson, list(group)) for lesson, group in groupby(
             self._exercises, lambda e: EXERCISES[e].lesson if e in EXERCISES else "")]

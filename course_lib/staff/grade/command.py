@@ -3,6 +3,7 @@
     python -m course_lib.staff.grade SUBMISSIONS -o REPORT     grade, or go on where a run was stopped
     python -m course_lib.staff.grade regrade -o REPORT         grade again what is in the report, and show what changes
     python -m course_lib.staff.grade report -o REPORT          write the tables and pages anew, without grading
+    python -m course_lib.staff.grade hand -o REPORT            decide by hand: all who answered alike together
 
 REPORT/results.csv has one row per student and exercise; REPORT/pages/index.html shows the class.
 """
@@ -26,6 +27,8 @@ if not hasattr(os, "fork"):
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade import book, confine, gradebook, packages
+from course_lib.staff.grade.decisions import OVERRIDES
+from course_lib.staff.grade.desk import Desk, serve
 from course_lib.staff.grade.feedback import CANVAS_ZIP, MOODLE_ZIP
 from course_lib.staff.grade.grades import grades_of, write_grades
 from course_lib.staff.grade.gradescope import write_results_json
@@ -51,7 +54,7 @@ REFUSED, STOPPED = 3, 130
 BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv", "items.csv",
           f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
 A_MINUTE = 60
-OVERRIDES = "overrides.csv"  # in the report: what a person has decided against a verdict
+IN_A_REPORT = ("regrade", "report", "hand")
 
 
 class UsageError(ValueError):
@@ -66,6 +69,8 @@ def main(arguments=None):
         policy = replace(settings(options.settings), overrides=overrides(options.report / OVERRIDES))
         if options.submissions == "report":
             return _report(options, policy)
+        if options.submissions == "hand":
+            return _by_hand(options, policy)
         level, stamp = _isolation(options)
         return _regrade(options, policy, level, stamp) if options.submissions == "regrade" else \
             _grade(options, policy, level, stamp)
@@ -87,7 +92,7 @@ def _in_the_report(options):
     for name in ("report", "settings", "manual", "gradescope"):
         if path := getattr(options, name):
             setattr(options, name, path.resolve())
-    if options.submissions not in ("regrade", "report"):
+    if options.submissions not in IN_A_REPORT:
         options.submissions = Path(options.submissions).absolute()
     elif not (options.report / book.NAME).exists():
         raise UsageError(f"There is no report in {options.report}.")
@@ -229,6 +234,19 @@ def _report(options, policy):
     return 0
 
 
+def _by_hand(options, policy):
+    """Serve the page on which a person decides until they end it, and write what follows from it."""
+    with closing(book.opened(options.report)) as connection:
+        server, address = serve(Desk(options.report, connection, policy))
+        print(f"Decide at {address} and end with Ctrl-C; what you decide is kept at once.", flush=True)
+        try:
+            with server:
+                server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return _report(options, replace(policy, overrides=overrides(options.report / OVERRIDES)))
+
+
 def _write_all(connection, options, policy, chosen):
     """All tables and pages, out of the book."""
     _settle_scope(connection, chosen)
@@ -284,7 +302,7 @@ def _chosen(text):
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="python -m course_lib.staff.grade", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("submissions", metavar="SUBMISSIONS", help="a folder or a zip; or regrade; or report")
+    parser.add_argument("submissions", metavar="SUBMISSIONS", help="a folder or a zip; or regrade, report or hand")
     parser.add_argument("-o", dest="report", metavar="REPORT", type=Path, required=True, help="the folder to write to")
     parser.add_argument("--exercises", metavar="A,B,C", help="grade just these")
     parser.add_argument("--seed", type=int, help="of the inputs; by default it is drawn, and written into the report")

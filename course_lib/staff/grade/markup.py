@@ -115,7 +115,7 @@ HEAD = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {style};{script} base-uri 'none'; \
-form-action 'none'">
+form-action {forms}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
@@ -128,9 +128,12 @@ class Html(str):
     __slots__ = ()
 
 
-def page(title, *body, script=""):
-    """A whole page: no script runs in it but ours, nothing is fetched, and no style counts but STYLE."""
-    head = HEAD.format(style=_hash(STYLE), script=f" script-src {_hash(script)};" if script else "")
+def page(title, *body, script="", forms="'none'"):
+    """A whole page: no script runs in it but ours, nothing is fetched, and no style counts but STYLE.
+
+    forms: where its forms may lead, in the words of a policy
+    """
+    head = HEAD.format(style=_hash(STYLE), script=f" script-src {_hash(script)};" if script else "", forms=forms)
     last = f"<script>{script}</script>\n" if script else ""
     return (f"{head}{tag('title', one_line(title, 100))}\n<style>{STYLE}</style>\n</head>\n<body>\n"
             f"{tag('main', *body)}\n{last}</body>\n</html>\n")
@@ -146,9 +149,17 @@ def tag(name, *content, **attributes):
 
     attributes: class_ for class; None leaves one out
     """
-    said = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(one_line(value))}"'
+    return Html(f"<{name}{_said(attributes)}>{together(content)}</{name}>")
+
+
+def field(**attributes):
+    """A field of a form."""
+    return Html(f"<input{_said(attributes)}>")
+
+
+def _said(attributes):
+    return "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(one_line(value))}"'
                    for key, value in attributes.items() if value is not None)
-    return Html(f"<{name}{said}>{together(content)}</{name}>")
 
 
 def together(parts):

@@ -135,6 +135,15 @@ def overrides(path):
     return found
 
 
+def requests(path):
+    """What students ask to have looked at again: [(student, exercise, request)]; where there is no such CSV, nothing.
+
+    raises: PolicyError, for a table without the columns student, exercise and request
+    """
+    return [(row["student"], row["exercise"], row["request"]) for _, row in
+            (_csv(path, ("student", "exercise", "request")) if Path(path).exists() else ())]
+
+
 def everybody(connection, settings):
     """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
@@ -174,8 +183,12 @@ def notes(connection, settings):
 
 
 def by_id(students):
-    """{the roster's id: the name in the book}, of what `everybody` gives."""
-    return {about["id"]: student for student, about in students.items() if about}
+    """{another name for a student: the name in the book}, of what `everybody` gives.
+
+    These are the roster's id, and what a table has for a name that a spreadsheet would take for a formula.
+    """
+    return {f"'{student}": student for student in students} | {
+        about["id"]: student for student, about in students.items() if about}
 
 
 def _by_platform(roster):

@@ -91,7 +91,24 @@ def fingerprints(code):
     return {min(grams[i : i + WINDOW]) for i in range(max(len(grams) - WINDOW + 1, min(len(grams), 1)))}
 
 
-def _tokens(code):
+@functools.lru_cache(maxsize=100_000)
+def but_for_names(code):
+    """Equal for answers that differ in their own names, comments, docstrings, annotations and layout only."""
+    order, tree = {}, parsed(code)
+    own = set() if tree is None else {node.arg if isinstance(node, ast.arg) else node.id for node in ast.walk(tree)
+                                      if isinstance(node, ast.arg)
+                                      or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+    def word(node, attributes):
+        name = getattr(node, "id", None) if isinstance(node, ast.Name) else getattr(node, "arg", None) if isinstance(
+            node, ast.arg) else node.attr if isinstance(node, ast.Attribute) and node.attr in attributes else None
+        number = order.setdefault(name, len(order)) if name in own or name in attributes else name
+        return _word(node, attributes) if name is None else f"{_word(node, attributes)} {number}"
+
+    return code if tree is None else tuple(_tokens(code, word)) or code
+
+
+def _tokens(code, word=None):
     """The syntax of an answer as a list of words; of one that is no valid Python, its words and signs."""
     if len(code) > LONGEST:
         return []
@@ -105,7 +122,7 @@ def _tokens(code):
         node = waiting.pop()
         if _says_nothing(node):
             continue
-        tokens.append(_word(node, own))
+        tokens.append((word or _word)(node, own))
         if not isinstance(node, ast.arg):
             waiting += reversed([child for field, value in ast.iter_fields(node) if field not in ("returns", "ctx")
                                  for child in (value if isinstance(value, list) else [value])
