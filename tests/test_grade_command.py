@@ -328,3 +328,13 @@ def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(batch, tmp_path, 
     assert run(arguments(batch, tmp_path / "report", "--lanes", "1")) == 0
     said = capsys.readouterr().out
     assert "3 graded now, of 8 in all.\n4 graded now, of 8 in all.\n" in said
+
+
+@needs_confinement
+def test_a_report_of_another_year_is_compared_with_or_said_not_to_be_there(batch, tmp_path, capsys):
+    """A path with a slip in it, and nobody of last year is ever found."""
+    report = tmp_path / "report"
+    assert run(arguments(batch, report)) == 0
+    assert run(["report", "-o", str(report), "--earlier", str(tmp_path / "none")]) == 2
+    assert "none: --earlier names one." in capsys.readouterr().err
+    assert run(arguments(batch, tmp_path / "next", "--earlier", str(report))) == 0

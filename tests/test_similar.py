@@ -12,7 +12,7 @@ import pytest
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.answers import source_and_stub
-from course_lib.staff.grade.similar import similar
+from course_lib.staff.grade.similar import OURS, similar, similar_to_anybody
 from tests.right_answers import RIGHT_ANSWERS
 
 HEADS = '''
@@ -138,3 +138,18 @@ def test_a_large_class_is_compared_in_seconds():
 def test_code_that_is_made_to_confuse_is_passed_over(code):
     """A traceback in the last step of a run."""
     assert similar([(student, "x", code) for student in "ab"]) in ([], [("x", "a", "b", 1.0)])
+
+
+def test_a_copy_of_another_year_or_of_the_course_s_own_is_found():
+    """Handed down from year to year, or out of the public solutions, and alike to nobody in the class."""
+    own = source_and_stub("course_lib.attention", "MultiHeadAttention", "MultiHeadAttention")[0]
+    now = [*crowd(30), ("zoe", "MultiHeadAttention", COPIED), ("bo", "MultiHeadAttention", own.replace("heads", "h"))]
+    before = [("2025: ada", "MultiHeadAttention", HEADS), ("2025: cy", "MultiHeadAttention", HEADS)]
+    found = {(student, other): share for _, student, other, share in similar_to_anybody(now, before)}
+    assert set(found) == {("bo", OURS), ("zoe", "2025: ada")} and min(found.values()) > 0.8
+
+
+def test_no_honest_answer_is_taken_for_the_course_s_own():
+    """A formula that has one right form."""
+    now = [(style, exercise, code) for exercise in EXERCISES for style, code in styles(exercise).items()]
+    assert [pair for pair in similar_to_anybody(now, []) if OURS in pair] == []

@@ -40,7 +40,7 @@ from course_lib.staff.grade.pages import write_pages
 from course_lib.staff.grade.policy import by_id, everybody, notes, overrides
 from course_lib.staff.grade.predicted import write_predictions
 from course_lib.staff.grade.reading import ReadingError, how_many, submissions
-from course_lib.staff.grade.similar import similar
+from course_lib.staff.grade.similar import similar_to_anybody
 from course_lib.staff.grade.tables import (
     PolicyError,
     difference,
@@ -92,6 +92,7 @@ def _in_the_report(options):
     for name in ("report", "settings", "manual", "gradescope"):
         if path := getattr(options, name):
             setattr(options, name, path.resolve())
+    options.earlier = [path.resolve() for path in options.earlier]
     if options.submissions not in IN_A_REPORT:
         options.submissions = Path(options.submissions).absolute()
     elif not (options.report / book.NAME).exists():
@@ -262,10 +263,22 @@ def _write_all(connection, options, policy, chosen):
     said += [f"The run before was given --{name} {path}, and this one was not: all that is written goes without it."
              for name, path in left.items()]
     answers = connection.execute("SELECT student, exercise, code FROM verdict WHERE code != '' ORDER BY exercise")
-    write_pages(connection, policy, options.report / "pages", options.manual, similar(answers))
+    alike = similar_to_anybody(answers, _of_earlier_years(options.earlier))
+    write_pages(connection, policy, options.report / "pages", options.manual, alike)
     beside = [name for name in BESIDE if (options.report / name).exists()]
     print(f"Written: {options.report / 'results.csv'}, {', '.join(beside)}, and the pages, which begin with "
           f"{options.report / 'pages' / 'index.html'}.", *said, sep="\n")
+
+
+def _of_earlier_years(reports):
+    """(student, exercise, code) of all that stands in other reports, under the name of the report and the student's."""
+    for report in reports:
+        if not (report / book.NAME).exists():
+            raise UsageError(f"There is no report in {report}: --earlier names one.")
+        with closing(book.opened(report)) as connection:
+            for student, exercise, code in connection.execute(
+                    "SELECT student, exercise, code FROM verdict WHERE code != ''"):
+                yield f"{report.name}: {student}", exercise, code
 
 
 def _settle_scope(connection, chosen):
@@ -308,6 +321,8 @@ def _options(arguments):
     parser.add_argument("--seed", type=int, help="of the inputs; by default it is drawn, and written into the report")
     parser.add_argument("--settings", metavar="TOML", type=Path, help="points, deadlines, late days, roster")
     parser.add_argument("--manual", metavar="CSV", type=Path, help="scores given by hand: student,item,points")
+    parser.add_argument("--earlier", metavar="REPORT", type=Path, action="append", default=[],
+                        help="a report of another year, whose answers are compared as well; again for more")
     parser.add_argument("--gradescope", metavar="JSON", type=Path, help="in Gradescope's autograder: results.json")
     parser.add_argument("--isolation", choices=["A", "B", "M"], help="this level and no other; by default the best")
     parser.add_argument("--unsandboxed", action="store_true", help="go on where students' code cannot be confined")

@@ -20,6 +20,7 @@ ALIKE = 0.8  # the share from which two answers are reported
 ENOUGH = 15  # fingerprints that few others have; below, everybody may have thought of it alone
 FEW, FEW_IN_A_HUNDRED = 8, 1  # students who may share what does not count as common
 OWN = 300  # letters beyond the stub that nobody writes twice with the same names, comments and layout
+OURS = "the course's solution"
 CROWD = 60  # different answers that may share what leads to a comparison
 
 
@@ -48,6 +49,19 @@ def similar(answers):
     return sorted(copies.union(pair for exercise, kind in kinds.items() for pair in _pairs(exercise, kind)))
 
 
+def similar_to_anybody(answers, earlier):
+    """The same pairs with answers of earlier years and with the course's own, each as another student.
+
+    answers, earlier: iterables of (student, exercise, code); a pair of two earlier ones is nobody's business
+    """
+    now, before = list(answers), list(earlier)
+    exercises = {exercise for _, exercise, _ in now if exercise in EXERCISES}
+    before += [(OURS, exercise, _source_and_stub(exercise)[0]) for exercise in sorted(exercises)]
+    students = {student for student, _, _ in now}
+    found = similar([*now, *before])
+    return [(e, *((a, b) if a in students else (b, a)), share) for e, a, b, share in found if {a, b} & students]
+
+
 def _pairs(exercise, kinds):
     """The pairs of one exercise. kinds: fingerprints as bytes -> the students who have just these"""
     groups = [(set(array("Q", key)), sorted(set(students))) for key, students in kinds.items()]
@@ -74,13 +88,17 @@ def _pairs(exercise, kinds):
                 yield (exercise, students[0], other, 1.0)
 
 
-@functools.cache
 def _stub(exercise):
     """What everybody was given."""
+    return _source_and_stub(exercise)[1]
+
+
+@functools.cache
+def _source_and_stub(exercise):
     if exercise not in EXERCISES:
-        return ""
+        return "", ""
     verified = EXERCISES[exercise].verified
-    return source_and_stub(verified.__module__, verified.__name__, exercise)[1]
+    return source_and_stub(verified.__module__, verified.__name__, exercise)
 
 
 def fingerprints(code):
