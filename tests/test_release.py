@@ -369,3 +369,19 @@ def test_a_disk_that_cannot_be_written_leaves_the_earlier_hand_out(handout, tmp_
     assert release.main(["03", "-o", str(folder)]) == 1
     assert "cannot be written: No space left on device" in capsys.readouterr().err
     assert _bytes(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the workflow runs on Linux")
+def test_a_hand_out_for_github_checks_every_push(handout, tmp_path):
+    """A workflow with a command that is not in the hand-out, found by a whole class at once."""
+    folder = handout("02", "--github")
+    assert not (handout("02") / release.WORKFLOW).exists()
+    lines = (folder / release.WORKFLOW).read_text(encoding="utf-8").splitlines()
+    commands = [line.partition("run: ")[2] for line in lines if "- run: " in line]
+    assert all(command.startswith("python3 start.py python ") for command in commands)
+    command = commands[-1].replace("python3 start.py python", f'"{sys.executable}"')
+    summary = tmp_path / "summary.md"
+    done = subprocess.run(command, shell=True, cwd=folder, env=os.environ | {
+        "GITHUB_STEP_SUMMARY": str(summary), "PYTHONPATH": str(folder)}, timeout=300, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "`reweight` | … not answered yet" in summary.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
     python -m course_lib.staff.release 06 -o DIR             one lesson
     python -m course_lib.staff.release 02-05 07 -o DIR       several
+    python -m course_lib.staff.release 06 -o DIR --github    for GitHub Classroom: every push is checked
     python -m course_lib.staff.release 06 -o DIR --nbgrader  the source folder of an nbgrader course instead
 
 It prints which answers are held back and which are not, and why. The same course makes the same bytes.
@@ -48,6 +49,26 @@ KIND = "hand-out of Transformers from Version 0"
 CARRIED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".mplstyle")  # of course_lib: code, and what it reads
 
 
+WORKFLOW = ".github/workflows/check.yml"
+CHECKS = """# Runs the notebooks at every push. The cards of all checks stand in the summary of the job.
+name: check
+on: push
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    timeout-minutes: 60
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: python3 start.py python --version
+      - run: python3 start.py python -m course_lib.upkeep.cards lessons >> "$GITHUB_STEP_SUMMARY"
+"""
+
+
 class ReleaseError(Exception):
     """A hand-out cannot be made: the message is one sentence."""
 
@@ -63,6 +84,7 @@ def main(arguments=None):
         decided = fates(lessons, numbers)
         package = package_files(chosen, decided)
         files = course_files(chosen, package) if options.nbgrader else handout_files(chosen, decided) | package
+        files |= {WORKFLOW: CHECKS.encode()} if options.github else {}
         label = _label(files, chosen, decided)
         _put(options.output, files | {LABEL: _as_json(label)})
     except (ReleaseError, LessonError) as error:
@@ -252,6 +274,7 @@ def _options(arguments):
     parser = argparse.ArgumentParser(prog="python -m course_lib.staff.release", description="Make a hand-out.")
     parser.add_argument("lessons", nargs="+", metavar="LESSON", help="a number, such as 06, or a range, such as 02-05")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder to write")
+    parser.add_argument("--github", action="store_true", help="add a workflow that checks every push")
     parser.add_argument("--nbgrader", action="store_true", help="write the source folder of an nbgrader course")
     return parser.parse_args(arguments)
 
