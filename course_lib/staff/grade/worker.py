@@ -37,7 +37,7 @@ WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rm
                      r"|(flash|efficient)_attention|flex_attention|multi_?head_attention|transformer_encoder_layer"
                      r"|^(grad|backward)$",
                      re.IGNORECASE)
-OF_TORCH = {"aten", "prim", "prims"}  # namespaces of operators
+ITS_OWN = "(its own operator)"
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
@@ -592,19 +592,25 @@ def _watch():
     """A mode of torch's that notes what is used of it: functions by their names, and beneath them all operators.
 
     A name can be hidden. Whatever it is called, what is computed goes through the dispatcher as "aten::_softmax", and
-    an operator that the code itself has registered as one of another namespace.
+    an operator that the code itself has registered as one that was not there before.
     """
+    import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
+
+    of_torch = {name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
 
     @functools.cache
     def telling(operator):
         name = operator.__name__.partition(".")[0]  # of "_softmax.default"
-        if operator.namespace not in OF_TORCH or operator.namespace == "aten" and WATCHED.search(name):
-            return f"{operator.namespace}::{name}"
-        return None
+        whole = f"{operator.namespace}::{name}"
+        if isinstance(operator, torch._ops.OpOverload) and whole not in of_torch:
+            return f"{whole} {ITS_OWN}"
+        return whole if WATCHED.search(name) else None
 
     class Operators(TorchDispatchMode):
+        supports_higher_order_operators = True  # such as torch.cond and flex_attention
+
         def __init__(self, used):
             super().__init__()
             self.used = used
