@@ -143,6 +143,10 @@ def test_the_page_is_there_for_who_knows_its_address_and_writes_the_report_at_it
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 _got(wrong)
         assert "Decided for 1 student." in _got(here, typed)
+        kept = (report / OVERRIDES).read_text()
+        (report / OVERRIDES).write_text("student,exercise\n")
+        assert "one column named points" in _got(here) and "one column named points" in _got(here, typed)
+        (report / OVERRIDES).write_text(kept)
         process.send_signal(signal.SIGINT)
         assert "Written: " in process.communicate(timeout=60)[0] and process.returncode == 0
     row, = lines(report / "results.csv")

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from course_lib.staff.grade.decisions import OVERRIDES, REQUESTS, decide
 from course_lib.staff.grade.markup import code, columns, field, name_of, page, shown, tag, verdict_in_words
-from course_lib.staff.grade.policy import everybody, overrides, requests
+from course_lib.staff.grade.policy import PolicyError, by_id, everybody, overrides, requests
 from course_lib.staff.grade.similar import but_for_names
 from course_lib.staff.grade.tables import in_scope, number, rows
 
@@ -63,9 +63,17 @@ class Desk:
         order = {exercise: i for i, exercise in enumerate(in_scope(self.connection))}
         return sorted(kinds, key=lambda kind: (order.get(kind.exercise, len(order)), -len(kind.rows), kind.name))
 
+    def names(self):
+        """{another name for a student: the name in the book}."""
+        return by_id(everybody(self.connection, self.settings))
+
+    def decided(self):
+        """{(student, exercise)} of all that a person has decided."""
+        names = self.names()
+        return {(names.get(student, student), exercise) for student, exercise in overrides(self.report / OVERRIDES)}
+
     def first_page(self):
-        decided = overrides(self.report / OVERRIDES)
-        kinds = self.kinds()
+        decided, kinds = self.decided(), self.kinds()
         lines = [[tag("th", tag("a", kind.exercise, href=_address(kind)), scope="row"),
                   tag("td", verdict_in_words(kind.verdict), " ", kind.mistake.replace("-", " ")),
                   tag("td", len(kind.rows), class_="number"), tag("td", len(kind.alike), class_="number"),
@@ -78,13 +86,15 @@ class Desk:
 
     def _requests(self, kinds, decided):
         """What students ask to have looked at again."""
-        where = {(row.student, row.exercise): kind for kind in kinds for row in kind.rows}
+        where, names = {(row.student, row.exercise): kind for kind in kinds for row in kind.rows}, self.names()
+        asked = [(names.get(student, student), exercise, says) for student, exercise, says in
+                 requests(self.report / REQUESTS)]
         lines = [[tag("th", name_of(student), scope="row"),
                   tag("td", tag("a", exercise, href=f"{_address(where[student, exercise])}?only={quote(student)}")
                       if (student, exercise) in where else exercise),
                   tag("td", shown(says, 2000), class_="said"),
                   tag("td", "decided" if (student, exercise) in decided else "open")]
-                 for student, exercise, says in requests(self.report / REQUESTS)]
+                 for student, exercise, says in asked]
         return [tag("h2", "Asked to look again"), columns("The lines of requests.csv", [
             "Student", "Exercise", "What they say", "State"], lines, "list fold")] if lines else []
 
@@ -101,7 +111,7 @@ class Desk:
         kind = self.kind(exercise, name, only)
         if kind is None:
             return None
-        about, decided = everybody(self.connection, self.settings), overrides(self.report / OVERRIDES)
+        about, decided = everybody(self.connection, self.settings), self.decided()
         most = kind.rows[0].max_points
         parts = [part for i, group in enumerate(kind.alike) for part in self._group(i, group, about, decided)]
         fields = [
@@ -123,9 +133,8 @@ class Desk:
         names = []
         for row in group:
             known = about.get(row.student)
-            given = decided.get((row.student, row.exercise))
             names += [name_of(f"{known['name']} ({known['id']})" if known and known["name"] else row.student),
-                      f" {number(row.points)}", " by hand" * (given is not None), ", "]
+                      f" {number(row.points)}", " by hand" * ((row.student, row.exercise) in decided), ", "]
         how_many = f"{len(group)} student{'s' * (len(group) > 1)}"
         box = field(type="checkbox", name="alike", value=i, checked="")
         return [tag("h2", tag("label", box, f" {how_many}")),
@@ -170,22 +179,20 @@ def serve(desk, port=0):
     class Page(BaseHTTPRequestHandler):
         def do_GET(self):
             where = self.where()
-            if where == [""]:
-                self.reply(desk.first_page())
-            elif where and len(where) == 2:
-                self.reply(desk.page_of(*where, self.only()))
-            else:
-                self.reply(None)
+            self.reply(desk.first_page if where == [""] else
+                       lambda: desk.page_of(*where, self.only()) if where and len(where) == 2 else None)
 
         def do_POST(self):
             where, length = self.where(), self.headers.get("Content-Length", "")
             if not where or len(where) != 2 or not length.isdigit() or int(length) > LONGEST:
-                self.reply(None)
+                self.reply(lambda: None)
                 return
             form = parse_qs(self.rfile.read(int(length)).decode("utf-8", "replace"))
-            said = desk.decide(*where, self.only(), form)
-            self.reply(desk.page_of(*where, self.only(), said) or page("By hand", tag("p", said), tag(
-                "p", tag("a", "All kinds of answers", href="../"))))
+            self.reply(lambda: self.after(desk.decide(*where, self.only(), form), *where))
+
+        def after(self, said, *where):
+            return desk.page_of(*where, self.only(), said) or page("By hand", tag("p", said), tag(
+                "p", tag("a", "All kinds of answers", href="../")))
 
         def only(self):
             return parse_qs(urlsplit(self.path).query).get("only", [""])[0]
@@ -198,7 +205,11 @@ def serve(desk, port=0):
             return [unquote(part) for part in parts[2:]] if known and len(parts) > 2 and secrets.compare_digest(
                 parts[1].encode(), secret.encode()) else None
 
-        def reply(self, text):
+        def reply(self, made):
+            try:
+                text = made()
+            except PolicyError as error:  # a table that a person has edited meanwhile
+                text = page("By hand", tag("p", str(error)))
             data = (text or "There is no such page.").encode("utf-8", "backslashreplace")
             self.send_response(200 if text else 404)
             self.send_header("Content-Type", f"text/{'html' if text else 'plain'}; charset=utf-8")
