@@ -9,11 +9,13 @@ from course_lib.checks import EXERCISES
 from course_lib.staff.grade.items import FEW, SAYS_LITTLE, items
 from course_lib.staff.grade.markup import MARKS, Html, columns, field, name_of, page, shown, tag, together, with_code
 from course_lib.staff.grade.tables import in_scope, number
+from course_lib.staff.grade.weeks import mistakes_by_week
 
 PARTS = {"pass": ("pass",), "fail": ("fail",), "error": ("error", "timeout", "crash"), "missing": ("missing",),
          "unreadable": ("unreadable",)}  # of a bar, from left to right
 IN_A_BAR = {"pass": "right", "fail": "wrong", "error": "stopped", "missing": "missing", "unreadable": "unreadable"}
 ABOUT = {"started": "graded", "library": "with", "isolation": "isolation", "seed": "seed", "version": "version"}
+MOST_WEEKS = 12  # on the page: the last ones
 FIRST, MOST_NAMES, MOST_LINES = 5, 25, 200  # of a list on the page; everything stands in results.csv
 MEASURED = {"exercise": "Every exercise that was answered", "question": "Every question, by the first guess"}
 FIND = """
@@ -37,7 +39,7 @@ class Cohort:
     def __init__(self, connection, students, settings, similar, file_name):
         self._connection, self._students, self._similar = connection, students, similar
         self._exercises, self._roster, self._file_name = in_scope(connection), settings.roster, file_name
-        self._measured = items(connection)
+        self._measured, self._weeks = items(connection), mistakes_by_week(connection, settings)
         self._verdicts = defaultdict(Counter)  # exercise: verdict: how many
         self._mistakes = defaultdict(lambda: defaultdict(list))  # exercise: mistake: students
         self._pages = set()  # of students
@@ -121,6 +123,14 @@ class Cohort:
             if lines:
                 yield tag("details", tag("summary", f"{len(lines)} {kind}{'s' * (len(lines) > 1)}"),
                           columns(caption, names, lines, "list fold"))
+        weeks = sorted(set().union(*self._weeks.values()))
+        if len(weeks) > 1:
+            lines = [[tag("td", lesson), tag("th", exercise, scope="row"), tag("td", _in_words(mistake)),
+                      *(tag("td", counts[week] or "·", class_="number") for week in weeks[-MOST_WEEKS:])]
+                     for (lesson, exercise, mistake), counts in sorted(self._weeks.items())]
+            names = ["Lesson", "Exercise", "Mistake", *(f"{week:%d %b}" for week in weeks[-MOST_WEEKS:])]
+            yield tag("details", tag("summary", "Mistakes over the weeks"), columns(
+                "How many handed in each mistake in the week from", names, lines, "list fold"))
 
     def _who(self, students):
         names = [part for student in students[:MOST_NAMES] for part in (name_of(self._called(student)), ", ")][:-1]

@@ -49,10 +49,11 @@ from course_lib.staff.grade.tables import (
     settings,
     write_results,
 )
+from course_lib.staff.grade.weeks import mistakes_by_week, write_weeks
 
 REFUSED, STOPPED = 3, 130
 BESIDE = ("grades.csv", "canvas.csv", "moodle.csv", "brightspace.csv", "predictions.csv", "items.csv",
-          f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
+          "weeks.csv", f"pages/{MOODLE_ZIP}", f"pages/{CANVAS_ZIP}")
 A_MINUTE = 60
 IN_A_REPORT = ("regrade", "report", "hand")
 
@@ -254,6 +255,7 @@ def _write_all(connection, options, policy, chosen):
     write_results(connection, policy, options.report / "results.csv")
     write_predictions(connection, options.report / "predictions.csv")
     write_items(items(connection), options.report / "items.csv")
+    write_weeks(mistakes_by_week(connection, policy), options.report / "weeks.csv")
     if options.gradescope:
         write_results_json(rows(connection, policy), options.gradescope)
     everyone, worth = grades_of(connection, policy, options.manual)

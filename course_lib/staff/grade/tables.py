@@ -69,6 +69,18 @@ def rows(connection, settings):
             yield _as_decided(row, settings.overrides.get((student, exercise)))
 
 
+def times(connection, settings):
+    """{(student, exercise): when the answer was there} of all answers of which somebody knows."""
+    settings, found = under_their_names(connection, settings), {}
+    for student, notebooks, problems in connection.execute("SELECT student, notebooks, problems FROM submission"):
+        handed_in = _HandedIn(notebooks, problems)
+        for exercise, lesson, code in connection.execute(
+                "SELECT exercise, lesson, code FROM verdict WHERE student = ? AND code != ''", (student,)):
+            if time := settings.time(student, lesson) or handed_in.when(exercise, code):
+                found[student, exercise] = time
+    return found
+
+
 def write_results(connection, settings, path):
     """Write results.csv: one line for each Row."""
     with table(path) as write:
