@@ -120,9 +120,10 @@ def test_what_stands_on_an_attention_of_one_s_own_is_right(judge):
 
 def test_an_error_about_a_function_of_the_judge_s_says_what_it_says_in_the_notebook(judge):
     """A name out of the grader's own code, in a reason that a student reads."""
-    answer = "def greedy_decode(step_fn, *others):\n    return step_fn.width"
-    judge.exercises = ("greedy_decode",)
-    mark, = judge.mark(submission("greedy_decode", "course_lib.decoding", answer))
+    right = next(m.right for m in EXERCISES["SublayerConnection"].mistakes if not isinstance(m, ByHand))
+    wrong = right.replace("sublayer(", "sublayer.width(")
+    judge.exercises = ("SublayerConnection",)
+    mark, = judge.mark(submission("SublayerConnection", "course_lib.layers", wrong))
     assert "'function' object has no attribute 'width'" in mark.reason
 
 
