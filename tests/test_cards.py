@@ -20,7 +20,7 @@ def notebook(path, *cells):
     ((RIGHT, "check(reweight)", "1 / 0", WRONG, "check(causal_mask)"), 1,
      ["`reweight` | ✓", "| `causal_mask` | ✗ not right yet |", "### `causal_mask`", "Likely cause"]),
     (("def reweight(x):\n    raise NotImplementedError", "check(reweight)"), 1, ["… not answered yet"]),
-    ((RIGHT, "check(reweight)", "import os\nos._exit(1)"), 1, ["`reweight` | ✓", "✗ Python ended in the middle"])])
+    ((RIGHT, "check(reweight)", "import os\nos._exit(1)"), 1, ["✗ Python ended in the middle"])])
 def test_the_summary_has_every_card_and_the_job_fails_where_one_is_not_right(tmp_path, capsys, cells, status, says):
     """A green tick for a lesson that is wrong, or a red one for a demonstration that was to be wrong."""
     notebook(tmp_path / "one.ipynb", *cells)

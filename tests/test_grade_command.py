@@ -116,7 +116,7 @@ def test_a_judge_that_dies_costs_one_submission(batch, tmp_path, capsys, monkeyp
 
     monkeypatch.setattr(marking.Marker, "mark", killed)
     monkeypatch.setattr(lanes, "MARGIN", 1)
-    monkeypatch.setattr(marking.Limits.__init__, "__defaults__", (20, 10, 300, 1))
+    monkeypatch.setattr(marking.Limits.__init__, "__defaults__", (20, 10, 300, 1, 10))
     assert run(arguments(batch, tmp_path / "report", "--lanes", "1", "--submission-seconds", "12")) == 0
     rows = results(tmp_path / "report")
     assert {r["student"] for r in rows if r["verdict"] == "crash"} == {"s3"} and len(rows) == 24

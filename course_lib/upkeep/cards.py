@@ -5,13 +5,11 @@
 The exit status is 0 where every exercise that was checked is right, and every notebook ran to its end.
 """
 
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
-
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 SECONDS = 600  # for one cell
 CARD = re.compile(r"(?P<mark>[✓✗…]) (?P<exercise>\w+): (?P<verdict>[^\n]+)")
@@ -30,12 +28,11 @@ def main(arguments=None):
         lines = [f"| {path.stem} | `{name}` | {card.partition(chr(10))[0].replace(f'{name}: ', '')} |"
                  for name, card in last.items()]
         print(*lines, *[f"| {path.stem} | | ✗ {stopped} |"] * bool(stopped), sep="\n")
-    for last, _ in found.values():
-        for name, card in last.items():
-            if not card.startswith("✓"):
-                print(f"\n### `{name}`\n\n```text\n{card}\n```")
-    return 0 if all(card.startswith("✓") for last, _ in found.values() for card in last.values()) and not any(
-        stopped for _, stopped in found.values()) else 1
+    all_cards = [(name, card) for last, _ in found.values() for name, card in last.items()]
+    for name, card in all_cards:
+        if not card.startswith("✓"):
+            print(f"\n### `{name}`\n\n```text\n{card}\n```")
+    return int(any(stopped for _, stopped in found.values()) or not all(card.startswith("✓") for _, card in all_cards))
 
 
 def cards(path, seconds=SECONDS):
@@ -44,25 +41,36 @@ def cards(path, seconds=SECONDS):
     Of several the last one, and a right one before all others: lessons show how a wrong answer looks. Cells that raise
     an error end nothing: a lesson that is half done is to be looked at, too.
     """
-    try:
-        notebook = nbformat.read(path, as_version=4)
-    except Exception:  # nbformat's own, of half a file or none
-        return {}, "cannot be read: save it once more"
-    client, stopped = NotebookClient(notebook, timeout=seconds, allow_errors=True, resources={
-        "metadata": {"path": str(path.parent)}}), ""
-    try:
-        client.execute()
-    except CellTimeoutError:
+    cells, stopped = _run(path, seconds)
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    if any(output.get("ename") == "KeyboardInterrupt" for output in outputs):
         stopped = f"a cell did not end within {seconds} seconds"
-    except DeadKernelError:
-        stopped = "Python ended in the middle of a cell: not enough memory?"
-    texts = ["".join(output.get("data", {}).get("text/plain", "") or output.get("text", ""))
-             for cell in notebook.cells for output in cell.get("outputs", [])]
     found = {}
-    for text in texts:
+    for output in outputs:
+        text = "".join(output.get("data", {}).get("text/plain", "") or output.get("text", ""))
         if (card := CARD.match(text)) and not found.get(card["exercise"], "").startswith("✓"):
             found[card["exercise"]] = text.strip()
     return found, stopped
+
+
+def _run(path, seconds):
+    """The cells of a notebook with what they have put out now; none, and a sentence, where it cannot be run.
+
+    By nbconvert, which comes with JupyterLab.
+    """
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return [], "cannot be read: save it once more"
+    done = subprocess.run([
+        sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--allow-errors", "--stdout",
+        f"--ExecutePreprocessor.timeout={seconds}", "--ExecutePreprocessor.interrupt_on_timeout=True", str(path)],
+        capture_output=True)
+    try:
+        return json.loads(done.stdout)["cells"], ""
+    except ValueError:
+        died = b"DeadKernel" in done.stderr
+        return [], "Python ended in the middle of a cell: not enough memory?" if died else "cannot be run"
 
 
 def _notebooks(path):
