@@ -13,6 +13,7 @@ import math
 import os
 import secrets
 import shutil
+import signal
 import sys
 import time
 from contextlib import closing, contextmanager
@@ -240,6 +241,8 @@ def _by_hand(options, policy):
     """Serve the page on which a person decides until they end it, and write what follows from it."""
     with closing(book.opened(options.report)) as connection:
         server, address = serve(Desk(options.report, connection, policy))
+        for word in (signal.SIGINT, signal.SIGTERM):  # who starts it in the background would have Ctrl-C ignored
+            signal.signal(word, signal.default_int_handler)
         print(f"Decide at {address} and end with Ctrl-C; what you decide is kept at once.", flush=True)
         try:
             with server:
