@@ -48,7 +48,7 @@ def _with_this_length(part, old, new):
 
 
 def _can_be_asked(exercise, size, large):
-    """Is there a true answer at this size, in one module more layers of which would not help, and in little time?"""
+    """Is there a true answer at this size, from a module with no more layers than before, and in little time?"""
     try:
         args = exercise.make(torch.Generator().manual_seed(0), *large)
         build = exercise.build(*large) if exercise.build else None

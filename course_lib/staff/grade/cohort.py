@@ -7,7 +7,19 @@ from itertools import groupby
 
 from course_lib.checks import EXERCISES
 from course_lib.staff.grade.items import FEW, SAYS_LITTLE, items
-from course_lib.staff.grade.markup import MARKS, Html, columns, field, name_of, page, shown, tag, together, with_code
+from course_lib.staff.grade.markup import (
+    MARKS,
+    Html,
+    called,
+    columns,
+    field,
+    name_of,
+    page,
+    shown,
+    tag,
+    together,
+    with_code,
+)
 from course_lib.staff.grade.tables import in_scope, number
 from course_lib.staff.grade.weeks import mistakes_by_week
 
@@ -181,8 +193,7 @@ class Cohort:
 
     def _called(self, student):
         """The name and id of the roster, else what was handed in under."""
-        about = self._students.get(student)
-        return f"{about['name']} ({about['id']})" if about and about["name"] else student
+        return called(student, self._students.get(student))
 
     def _table(self):
         yield tag("p", "; ".join(f"{mark} {words}" for mark, words in MARKS.values()) + ".", class_="soft")

@@ -4,11 +4,16 @@ import csv
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from course_lib.staff.grade.policy import by_id, everybody, overrides
+from course_lib.staff.grade.policy import overrides, under_their_names
 from course_lib.staff.grade.tables import rows, table
 
 OVERRIDES, DIARY, REQUESTS = "overrides.csv", "decisions.csv", "requests.csv"  # in the report
 COLUMNS = ("time", "by", "student", "exercise", "points_before", "points", "reason")
+
+
+def as_decided(report, connection, settings):
+    """The Settings with all that a person has decided so far, under the names in the book."""
+    return under_their_names(connection, replace(settings, overrides=overrides(report / OVERRIDES)))
 
 
 def decide(report, connection, settings, exercise, students, points, reason, by):
@@ -21,9 +26,8 @@ def decide(report, connection, settings, exercise, students, points, reason, by)
     returns:  how many students it changes something for
     raises:   PolicyError, where a table cannot be read or written
     """
-    names = by_id(everybody(connection, settings))
-    kept = {(names.get(student, student), of): said for (student, of), said in overrides(report / OVERRIDES).items()}
-    settings = replace(settings, overrides=kept)
+    settings = as_decided(report, connection, settings)
+    kept = dict(settings.overrides)
     now = {row.student: row.points for row in rows(connection, settings) if row.exercise == exercise}
     changed = [s for s in students if s in now and kept.get((s, exercise)) != (None if points is None else
                                                                                (points, reason))]

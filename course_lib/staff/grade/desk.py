@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from course_lib.staff.grade.decisions import OVERRIDES, REQUESTS, decide
-from course_lib.staff.grade.markup import code, columns, field, name_of, page, shown, tag, verdict_in_words
-from course_lib.staff.grade.policy import PolicyError, by_id, everybody, overrides, requests
+from course_lib.staff.grade.decisions import REQUESTS, as_decided, decide
+from course_lib.staff.grade.markup import called, code, columns, field, name_of, page, shown, tag, verdict_in_words
+from course_lib.staff.grade.policy import PolicyError, by_id, everybody, requests
 from course_lib.staff.grade.similar import but_for_names
 from course_lib.staff.grade.tables import in_scope, number, rows
 
@@ -48,9 +48,8 @@ class Desk:
 
     def kinds(self):
         """All Kinds, by exercise in the order of the course, the most frequent first; who handed nothing in is one."""
-        settings = replace(self.settings, overrides=overrides(self.report / OVERRIDES))
         found = defaultdict(list)
-        for row in rows(self.connection, settings):
+        for row in rows(self.connection, self.as_decided()):
             found[row.exercise, row.verdict, row.mistake].append(row)
         codes = {(student, exercise): source or "" for student, exercise, source in
                  self.connection.execute("SELECT student, exercise, code FROM verdict")}
@@ -63,17 +62,12 @@ class Desk:
         order = {exercise: i for i, exercise in enumerate(in_scope(self.connection))}
         return sorted(kinds, key=lambda kind: (order.get(kind.exercise, len(order)), -len(kind.rows), kind.name))
 
-    def names(self):
-        """{another name for a student: the name in the book}."""
-        return by_id(everybody(self.connection, self.settings))
-
-    def decided(self):
-        """{(student, exercise)} of all that a person has decided."""
-        names = self.names()
-        return {(names.get(student, student), exercise) for student, exercise in overrides(self.report / OVERRIDES)}
+    def as_decided(self):
+        """The Settings, with all that a person has decided so far as `overrides`."""
+        return as_decided(self.report, self.connection, self.settings)
 
     def first_page(self):
-        decided, kinds = self.decided(), self.kinds()
+        decided, kinds = self.as_decided().overrides, self.kinds()
         lines = [[tag("th", tag("a", kind.exercise, href=_address(kind)), scope="row"),
                   tag("td", verdict_in_words(kind.verdict), " ", kind.mistake.replace("-", " ")),
                   tag("td", len(kind.rows), class_="number"), tag("td", len(kind.alike), class_="number"),
@@ -86,7 +80,8 @@ class Desk:
 
     def _requests(self, kinds, decided):
         """What students ask to have looked at again."""
-        where, names = {(row.student, row.exercise): kind for kind in kinds for row in kind.rows}, self.names()
+        where = {(row.student, row.exercise): kind for kind in kinds for row in kind.rows}
+        names = by_id(everybody(self.connection, self.settings))
         asked = [(names.get(student, student), exercise, says) for student, exercise, says in
                  requests(self.report / REQUESTS)]
         lines = [[tag("th", name_of(student), scope="row"),
@@ -111,7 +106,7 @@ class Desk:
         kind = self.kind(exercise, name, only)
         if kind is None:
             return None
-        about, decided = everybody(self.connection, self.settings), self.decided()
+        about, decided = everybody(self.connection, self.settings), self.as_decided().overrides
         most = kind.rows[0].max_points
         parts = [part for i, group in enumerate(kind.alike) for part in self._group(i, group, about, decided)]
         fields = [
@@ -132,8 +127,7 @@ class Desk:
                                         (group[0].student, group[0].exercise)).fetchone()
         names = []
         for row in group:
-            known = about.get(row.student)
-            names += [name_of(f"{known['name']} ({known['id']})" if known and known["name"] else row.student),
+            names += [name_of(called(row.student, about.get(row.student))),
                       f" {number(row.points)}", " by hand" * ((row.student, row.exercise) in decided), ", "]
         how_many = f"{len(group)} student{'s' * (len(group) > 1)}"
         box = field(type="checkbox", name="alike", value=i, checked="")

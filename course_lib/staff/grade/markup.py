@@ -187,6 +187,11 @@ def name_of(text, longest=60):
     return tag("bdi", shown(text, longest))
 
 
+def called(student, about):
+    """How a student is called: by the name and id of the roster, else by what was handed in under."""
+    return f"{about['name']} ({about['id']})" if about and about["name"] else student
+
+
 def code(source):
     """A student's code."""
     lines = source.replace("\r\n", "\n")[:LONGEST_TEXT].split("\n")
