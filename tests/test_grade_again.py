@@ -17,7 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.checks.engine.time_limit import HAD, TookTooLong, time_limit
 from course_lib.staff.grade import confine
+from course_lib.staff.grade.failed_cells import FAILED, what_failed
+from course_lib.staff.grade.own_code import Piece
 from tests.awkward import POOL, batch
 from tests.test_grade_awkward import hand_in
 
@@ -109,6 +112,16 @@ def test_two_lanes_beside_a_busy_process_give_the_same_report(graded, tmp_path):
         busy.kill()
         busy.wait()
     assert differences(expected, found) == {}
+
+
+def test_a_cell_that_was_stopped_is_told_alike_on_a_busy_machine():
+    """The card of a right answer says for how long the machine was busy, and is another in the next run."""
+    with pytest.raises(TookTooLong) as stopped, time_limit(0.02):
+        time.sleep(60)
+    assert HAD in str(stopped.value)
+    cell = Piece(notebook=0, number=8, source="", is_own=True, defines=frozenset())
+    assert what_failed({cell: ("TookTooLong", str(stopped.value), None)}, {}) == (
+        (FAILED, "Code cell 8 raised TookTooLong: it did not end within 0.02 seconds."),)
 
 
 @pytest.mark.skipif(confine.probe() != "A", reason="only one level can be enforced here")

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-HAD = "had the processor for"
+HAD = ", of which it had the processor for"
 
 
 class TookTooLong(BaseException):
@@ -28,7 +28,7 @@ def time_limit(seconds):
     def stop(*_):
         if inside:
             worked = time.process_time() - began
-            waited = f", of which it {HAD} {worked:.1f}" if worked < seconds / 2 else ""
+            waited = f"{HAD} {worked:.1f}" if worked < seconds / 2 else ""
             raise TookTooLong(f"it did not end within {seconds:g} seconds{waited}")
 
     before = signal.signal(signal.SIGALRM, stop)
