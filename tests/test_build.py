@@ -249,7 +249,7 @@ def test_the_readme_says_how_long_the_whole_course_takes(built):
     assert build(built, "--check")[2].startswith("README.md: its map of lessons is out of date")
     rewrite(built, "*5 minutes*", "*125 minutes*")
     assert build(built)[0] == 0
-    assert "1 lessons, 1 exercises, about 2 hours." in readme.read_text() and "| 125 | 1 |" in readme.read_text()
+    assert "**1 lessons, 1 exercises, about 2 hours; " in readme.read_text() and "| 125 | 1 |" in readme.read_text()
 
 
 # Quick

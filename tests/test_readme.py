@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from course_lib.checks import EXERCISES, check
-from course_lib.staff import card_picture
+from course_lib.staff import readme_pictures
 from course_lib.staff.lesson_text import lesson_stems, read_lesson
+from course_lib.staff.site import claims
 from course_lib.upkeep import versions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,10 +23,9 @@ EVERYWHERE = ["README.md", "CITATION.cff", "SECURITY.md", "pyproject.toml", "env
 
 def test_it_can_be_read_in_one_sitting():
     """26,000 characters, and the command to begin with nowhere in them."""
-    before, table = README.split("<!-- lessons: written by the build -->")
-    assert len(before) + len(table.split("<!-- end of lessons -->")[1]) <= 5200
+    assert len(README) <= 9000
     first_screen = README.split("## Begin")[0]
-    for word in ("hours", "exercises", "Python", "no GPU", "docs/card.png", "primer"):
+    for word in ("hours", "exercises", "Python", "no GPU", "docs/lesson.png", "docs/card.png", "primer"):
         assert word in first_screen
 
 
@@ -61,24 +61,31 @@ def test_badges_say_what_is_so():
     assert f"python-3.{least}_to_3.{int(most) - 1}-blue" in badges["Python 3.11 to 3.14"]
 
 
-def test_the_picture_of_a_card_is_the_card_that_a_learner_sees():
-    """A README that shows a card nobody gets."""
-    answer = next(m for m in EXERCISES[card_picture.EXERCISE].mistakes if m.name == card_picture.MISTAKE).answer
-    assert Image.open(card_picture.PICTURE).text["card"] == check(answer, card_picture.EXERCISE).message, (
-        "run python3 start.py python -m course_lib.staff.card_picture")
-    assert card_picture.PICTURE.stat().st_size < 100_000
+@pytest.mark.parametrize("name", readme_pictures.PICTURES)
+def test_the_pictures_are_what_a_learner_sees(name):
+    """A README that shows a card nobody gets, or a lesson of last year."""
+    path, (_, says, _) = readme_pictures.picture(name), readme_pictures.PICTURES[name]
+    command = f"python3 start.py python -m course_lib.staff.readme_pictures {name}"
+    assert Image.open(path).text["shows"] == says(), f"run {command}"
+    assert path.stat().st_size < 150_000 and f"(docs/{name}.png)" in README
+
+
+def test_the_picture_of_a_card_says_what_the_check_says():
+    """A picture of another card than the check's, which its own maker calls true."""
+    answer = next(m for m in EXERCISES[readme_pictures.EXERCISE].mistakes if m.name == readme_pictures.MISTAKE).answer
+    assert readme_pictures.said_on_the_card() == check(answer, readme_pictures.EXERCISE).message
 
 
 def test_the_picture_of_a_card_can_be_made_anew(browser):
     """A command in CONTRIBUTING that no longer draws anything, or cuts the card off."""
-    drawn = card_picture.drawn(card_picture.card(), browser)
-    assert drawn.width == Image.open(card_picture.PICTURE).width == 1440 and 400 < drawn.height < 900
+    drawn = readme_pictures.drawn_card(browser)
+    assert drawn.width == Image.open(readme_pictures.picture("card")).width == 1440 and 400 < drawn.height < 900
 
 
 def test_without_a_browser_one_sentence_says_so(monkeypatch, capsys):
     """A traceback out of playwright."""
-    monkeypatch.setattr(card_picture.shutil, "which", lambda name: None)
-    assert card_picture.main() == 1 and "install Chromium" in capsys.readouterr().err
+    monkeypatch.setattr(readme_pictures.shutil, "which", lambda name: None)
+    assert readme_pictures.main(["card"]) == 1 and "install Chromium" in capsys.readouterr().err
 
 
 def test_the_translation_is_one_that_the_lesson_made():
@@ -90,12 +97,17 @@ def test_the_translation_is_one_that_the_lesson_made():
 
 
 def test_the_total_is_counted():
-    """23.6 hours that stood nowhere, or a number that was typed."""
+    """23.6 hours that stood nowhere, or a number that was typed; one here, another on the site and in the citation."""
     lessons = [read_lesson(stem) for stem in lesson_stems()]
-    minutes = [int(re.search(r"\| (\d+) \| (\d+) \|", line)[1]) for line in README.splitlines() if "[Colab](" in line]
-    exercises = sum(len(lesson.exercises) for lesson in lessons)
+    minutes = [int(m) for m in re.findall(r"^\| \[\d.* \| (\d+) \| \d+ \|$", README, re.M)]
     assert len(minutes) == len(lessons)
-    assert f"**{len(lessons)} lessons, {exercises} exercises, about {round(sum(minutes) / 60)} hours.**" in README
+    total = (f"{len(lessons)} lessons, {len(EXERCISES)} exercises, about {round(sum(minutes) / 60)} hours; "
+             f"{sum(len(e.mistakes) for e in EXERCISES.values()):,} mistakes with a name, ")
+    assert f"**{total}" in README
+    (said,) = re.findall(r"\*\*(\d+ lessons, .*)\*\*", README)
+    assert said in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"these {re.search(r'([0-9,]+) claims', said)[1]} claims" in claims.pages()[0].text
+    assert int(re.search(r"(\d+) pictures", said)[1]) > 150
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/concepts.md"])

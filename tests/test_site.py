@@ -322,9 +322,9 @@ def test_the_results_are_those_of_the_notebooks_and_the_stored_runs(monkeypatch)
 def test_the_readme_is_a_page_without_its_table_and_without_pictures_of_other_servers(monkeypatch, tmp_path):
     """A table too wide for a phone; a slab of paper on a dark page; a badge that tells another server who reads."""
     text = readme.page().text
-    assert "docs/card.png" in text and "transformer.png" not in text
-    assert "in Colab, below" not in text or "button that opens it in Colab" in text
-    assert text.startswith("# Setting up") and "start.py lab" in text and "| lesson | minutes |" not in text
+    assert "docs/card.png" in text and "transformer.png" not in text and "lesson.png" not in text
+    assert "button that opens it in Colab" in text
+    assert text.startswith("# Setting up") and "start.py lab" in text and "| lesson | minutes" not in text
     badge = "[![CI](https://img.example.org/ci.svg)](https://example.org/ci) ![b](https://example.org/b.png)"
     changed = syllabus.README.read_text(encoding="utf-8").replace("# Transformers", f"{badge}\n\n# Transformers", 1)
     monkeypatch.setattr(syllabus, "README", tmp_path / "README.md")

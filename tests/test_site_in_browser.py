@@ -12,9 +12,10 @@ import struct
 import threading
 
 import pytest
+from PIL import Image
 
 from course_lib.checks import EXERCISES
-from course_lib.staff import site
+from course_lib.staff import readme_pictures, site
 from course_lib.staff.site import __main__ as command
 from course_lib.staff.site import trying
 
@@ -64,6 +65,14 @@ def test_axe_finds_nothing_to_say(folder, browser, scheme, width):
         found = Axe().run(page, options={"resultTypes": ["violations"]})  # half the time: what is fine is not listed
         said += [(name, v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found.response["violations"]]
     assert said == []
+
+
+def test_the_picture_of_a_lesson_shows_the_answer_to_a_guess(folder, browser):
+    """The README shows the top of a page, or a question that nobody has answered."""
+    text = readme_pictures.said_in_the_lesson()
+    for word in (readme_pictures.GUESS, "nothing to train between query and input"):
+        assert word in " ".join(text.replace('"', "").split())
+    assert readme_pictures.shown_lesson(browser, folder).size == Image.open(readme_pictures.picture("lesson")).size
 
 
 def test_no_page_is_wider_than_its_window(folder, browser):

@@ -1,18 +1,21 @@
 """The map of the course, concept -> lesson -> cell -> proof: is it complete, and do the pages say the same?"""
 
 import ast
+import json
 import os
 import re
 
 from course_lib.predictions.concepts import rows as concepts
 from course_lib.staff import exercise_table
-from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.lesson_text import ROOT, SOLUTIONS
 from course_lib.staff.notebooks import without_magics
 from course_lib.upkeep.versions import SOURCE, VERSION
 
 README, CONCEPTS, EXERCISES = ROOT / "README.md", ROOT / "docs" / "concepts.md", ROOT / "docs" / "exercises.md"
+CITATION, ABSTRACT = ROOT / "CITATION.cff", ("one version at a time: ", '"\n')
 REPOSITORY = SOURCE.removeprefix("https://github.com/")
 BEGIN, END = "<!-- lessons: written by the build -->", "<!-- end of lessons -->"
+A_NAME = re.compile(r"(?:not )?[A-Za-z]\w*_\w+")
 TOTAL, END_TOTAL = "<!-- total: written by the build -->", "<!-- end of total -->"
 
 
@@ -48,20 +51,38 @@ def claims_of(source):
     return [says for _, says in sorted(found)]
 
 
+def proved_in(lesson):
+    """[(cell, claim)] in the order of the lesson: the sentences of its folded proofs, and names that are asserted."""
+    return [(cell, says) for cell in lesson.cells if cell.kind == "code" for says in claims_of(cell.source)
+            if "claim" in cell.tags or A_NAME.fullmatch(says)]
+
+
 def section(lessons):
     """The README's table of lessons."""
-    lines = [BEGIN, "", "| lesson | minutes | exercises | in a browser |", "|---|---|---|---|"]
+    lines = ["| lesson | minutes | exercises |", "|---|---|---|"]
     for lesson in lessons:
-        name = f"{lesson.stem}.ipynb"
-        lines.append(f"| [{lesson.title}](lessons/{name}) | {minutes(lesson) or '?'} | {len(lesson.exercises)} "
-                     f"| [Colab]({colab(f'lessons/{name}')}) |")
-    return "\n".join([*lines, "", END])
+        lines.append(f"| [{lesson.title}](lessons/{lesson.stem}.ipynb) | {minutes(lesson) or '?'} "
+                     f"| {len(lesson.exercises)} |")
+    return "\n".join(lines)
 
 
 def total(lessons):
-    """How much the whole course is, in one line."""
+    """How much the whole course is, in one sentence; all of it is counted."""
+    from course_lib.checks import EXERCISES
+
     hours, exercises = round(sum(map(minutes, lessons)) / 60), sum(len(lesson.exercises) for lesson in lessons)
-    return f"{TOTAL}\n**{len(lessons)} lessons, {exercises} exercises, about {hours} hours.**\n{END_TOTAL}"
+    mistakes = sum(len(EXERCISES[name].mistakes) for lesson in lessons for name in lesson.exercises)
+    computed = sum(len(proved_in(lesson)) for lesson in lessons)
+    return (f"{len(lessons)} lessons, {exercises} exercises, about {hours} hours; {mistakes:,} mistakes with a name, "
+            f"{computed:,} claims, each computed, {sum(map(pictures, lessons)):,} pictures.")
+
+
+def pictures(lesson):
+    """How many pictures and instruments a solved lesson shows; 0 where it is not built yet."""
+    path = SOLUTIONS / f"{lesson.stem}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []
+    shown = (output.get("data", {}) for cell in cells for output in cell.get("outputs", []))
+    return sum("<img" in "".join(data.get("text/html", "")) for data in shown)
 
 
 def minutes(lesson):
@@ -75,7 +96,9 @@ def page(lessons):
     lines = ["# Everything each lesson teaches", ""]
     for lesson in lessons:
         if taught := [row["concept"] for row in concepts() if row["lesson"] == lesson.number]:
-            lines += [f"## [{lesson.title}](../lessons/{lesson.stem}.ipynb)", "", *(f"- {each}" for each in taught), ""]
+            path = f"lessons/{lesson.stem}.ipynb"
+            lines += [f"## [{lesson.title}](../{path})", "", f"[Open in Colab]({colab(path)})", "",
+                      *(f"- {each}" for each in taught), ""]
     return "\n".join(lines)
 
 
@@ -105,12 +128,18 @@ def write(lessons):
 
 def _files(lessons):
     """What the build writes beside notebooks: (path, text)."""
-    readme = _read(README)
-    for begin, end, new in ((BEGIN, END, section(lessons)), (TOTAL, END_TOTAL, total(lessons))):
-        before, _, rest = readme.partition(begin)
-        readme = before + new + rest.partition(end)[2] if rest else readme
+    counted = total(lessons)
+    readme = _between(_read(README), BEGIN, END, f"\n\n{section(lessons)}\n\n")
+    readme = _between(readme, TOTAL, END_TOTAL, f"\n**{counted}**\n")
     pages = [(CONCEPTS, page(lessons)), (EXERCISES, exercise_table.page(lessons))]
-    return pages + [(README, readme)] * README.exists()
+    kept = [(README, readme), (CITATION, _between(_read(CITATION), *ABSTRACT, counted))]
+    return pages + [(path, text) for path, text in kept if path.exists()]
+
+
+def _between(text, begin, end, new):
+    """A text with something new between two marks; as it is where it has none."""
+    before, mark, rest = text.partition(begin)
+    return before + mark + new + end + rest.partition(end)[2] if mark else text
 
 
 def _read(path):

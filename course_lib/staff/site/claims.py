@@ -5,11 +5,11 @@ from html import escape
 
 from docutils.nodes import make_id
 
-from course_lib.staff.claims import claims_in
 from course_lib.staff.lesson_text import lesson_stems, read_lesson
 from course_lib.staff.site import audit
 from course_lib.staff.site.facts import counted
 from course_lib.staff.site.page import REFERENCE, Page
+from course_lib.staff.syllabus import proved_in
 
 ABOUT = """\
 # Claims
@@ -18,7 +18,6 @@ What the lessons claim, they compute: each of these {claims} is a condition that
 and the weekly sweep runs it with other seeds. Where a lesson states a claim as a sentence, its proof is here, folded;
 where it names it in its code, the name is here, in words. A heading leads to the place where the claims are proved."""
 HEADING = re.compile(r"^##+ (.+)$", re.M)
-A_NAME = re.compile(r"(?:not )?[A-Za-z]\w*_\w+")
 
 
 def pages(stems=None):
@@ -43,9 +42,8 @@ def pages(stems=None):
 def _parts(lesson):
     """{(heading, its anchor): [(cell, its claims)]}: which claims are proved below which heading."""
     proved = {}
-    for cell, says in claims_in(lesson):
-        if "claim" in cell.tags or A_NAME.fullmatch(says):
-            proved.setdefault(cell.line, (cell, []))[1].append(says)
+    for cell, says in proved_in(lesson):
+        proved.setdefault(cell.line, (cell, []))[1].append(says)
     parts, headings, here = {}, [], (lesson.title, "")
     for cell in lesson.cells:
         if cell.kind == "markdown":

@@ -7,7 +7,7 @@ from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.site.page import START, Page
 
 FROM_ELSEWHERE = re.compile(r'\[?!\[[^\]]*\]\(https?://[^)]*\)(?:\]\([^)]*\))?|<img [^>]*src="https?://[^>]*>')
-DRAWING = re.compile(r"!\[[^\]]*\]\(docs/transformer\.png\)\n*")
+ELSEWHERE_HERE = re.compile(r"!\[[^\]]*\]\(docs/(?:transformer|lesson)\.png\)\n*")  # what other pages show
 MAP = ("[The map of lessons](index.md#the-path) and the drawing are on the first page. The page of a lesson has a "
        "button that opens it in Colab.")
 
@@ -21,7 +21,7 @@ def page():
         raise site.SiteError(f"README.md: it has no lines {syllabus.BEGIN} and {syllabus.END}, "
                              "around its table of lessons")
     kept = "\n".join(line for line in between.split("\n") if not line.startswith("|"))
-    text = DRAWING.sub("", FROM_ELSEWHERE.sub("", "\n".join([before, MAP, kept, after])))
+    text = ELSEWHERE_HERE.sub("", FROM_ELSEWHERE.sub("", "\n".join([before, MAP, kept, after])))
     text = re.sub(r"^# .*$", "# Setting up, and working through a lesson", text, count=1, flags=re.M)
     pictures = tuple((path.relative_to(ROOT).as_posix(), path)
                      for kind in ("png", "svg") for path in sorted((ROOT / "docs").glob(f"*.{kind}")))
