@@ -1,6 +1,6 @@
 """Opens the course in an environment of its own. It needs Python 3.11 to 3.14 with pip, and nothing else.
 
-    python3 start.py lab              open the first lesson in JupyterLab
+    python3 start.py lab              open the first lesson in JupyterLab, or where you were
     python3 start.py lab NOTEBOOK     open another one; options go on to JupyterLab
     python3 start.py update           get the newest version; your notebooks and answers stay
     python3 start.py test             run the tests; options go on to pytest
@@ -389,7 +389,7 @@ def command_for(arguments):
     if name == "lab":
         named = [os.path.abspath(word) if os.path.exists(word) else word for word in rest]
         if not any(word.endswith(".ipynb") or os.path.isdir(word) for word in named):
-            named = first_lesson() + named
+            named = lesson_to_open() + named
         paths = [os.path.join(ROOT, word) for word in named if not word.startswith("-")]
         if all(path.startswith(ROOT + os.sep) for path in paths) and "root_dir" not in " ".join(rest):
             named.append("--ServerApp.root_dir=" + ROOT)  # solutions and the glossary can be opened, too
@@ -407,11 +407,16 @@ def command_for(arguments):
     return [program] + rest, os.getcwd()
 
 
-def first_lesson():
-    """The notebook a learner begins with, if the lessons are there."""
+def lesson_to_open():
+    """The notebook that was open last, or else the one a learner begins with, if the lessons are there."""
     folder = os.path.join(ROOT, "lessons")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [os.path.join("lessons", name) for name in names if name.endswith(".ipynb")][:1]
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".ipynb")) if os.path.isdir(folder) else []
+    try:
+        with open(os.path.join(folder, "my_answers", "last.json"), encoding="utf-8") as file:
+            last = json.load(file)["notebook"]
+    except (OSError, ValueError, KeyError, TypeError):
+        last = None
+    return [os.path.join("lessons", name) for name in ([last] if last in names else names[:1])]
 
 
 def hand_over(command, folder):

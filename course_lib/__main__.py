@@ -1,6 +1,6 @@
 """The lessons out of an installed package, in a folder of your own.
 
-    python -m course_lib lab [FOLDER]     copy the lessons into FOLDER and open JupyterLab there
+    python -m course_lib lab [FOLDER]     copy the lessons into FOLDER and open JupyterLab there, where you were
     python -m course_lib copy [FOLDER]    only copy them
 
 Without FOLDER it is transformers-from-version-0, here. A file that is there already is never touched. More options of
@@ -8,6 +8,7 @@ Without FOLDER it is transformers-from-version-0, here. A file that is there alr
 """
 
 import argparse
+import json
 import os
 import shutil
 import site
@@ -63,16 +64,26 @@ def copy_to(folder, source):
 
 
 def open_lab(folder, options):
-    """JupyterLab in the folder, with the first lesson open; its exit status."""
+    """JupyterLab in the folder, with a lesson open; its exit status."""
     if find_spec("jupyterlab") is None:
         python = Path(sys.executable).name
         print(f"JupyterLab is not installed: run {python} -m pip install jupyterlab", file=sys.stderr)
         return 1
-    first = min(path.name for path in (folder / "lessons").glob("*.ipynb"))
+    lesson = lesson_to_open(folder / "lessons")
     root = f"--ServerApp.root_dir={folder}"  # so that solutions and the glossary can be opened, too
     if getattr(os, "geteuid", lambda: 1)() == 0:  # in most containers everybody is root
         options = ["--allow-root", *options]
-    return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{first}", root, *options], cwd=folder)
+    return subprocess.call([sys.executable, "-m", "jupyter", "lab", f"lessons/{lesson}", root, *options], cwd=folder)
+
+
+def lesson_to_open(lessons):
+    """The notebook that was open last, or else the first."""
+    names = sorted(path.name for path in lessons.glob("*.ipynb"))
+    try:
+        last = json.loads((lessons / "my_answers" / "last.json").read_text(encoding="utf-8"))["notebook"]
+    except (OSError, ValueError, KeyError, TypeError):
+        last = None
+    return last if last in names else names[0]
 
 
 def _options(arguments):

@@ -179,6 +179,14 @@ def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser
     page.screenshot(path=tmp_path / "3-right.png")
     assert "✓" in right and "your own code" in right
     _predict_by_keyboard(page, tmp_path / "lessons" / "my_answers")
+    page.reload()
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    _wait_until_idle(page)
+    _run_all(page)
+    greeting = page.locator("p:visible", has_text="Welcome back.")
+    greeting.wait_for(timeout=20_000)
+    assert "1 of 4 in this lesson" in greeting.text_content()
+    assert "#cell-id=" in greeting.get_by_role("link").first.get_attribute("href")
 
 
 MAP = "from course_lib import progress\n\nprogress()"

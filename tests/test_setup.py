@@ -659,6 +659,20 @@ def test_lab_opens_the_first_lesson_or_the_one_that_is_named(course, monkeypatch
     assert first[1] == second[1] == str(course.folder)
 
 
+@pytest.mark.parametrize("kept", ["", "no JSON", "[]", '{"notebook": ["01_b.ipynb"]}', '{"notebook": "02_gone.ipynb"}',
+                                  '{"notebook": "01_b.ipynb"}'])
+def test_lab_opens_the_lesson_that_was_open_last(course, kept):
+    """Who comes back stood before the first lesson again; or a damaged note kept JupyterLab shut."""
+    lessons = course.folder / "lessons"
+    (lessons / "my_answers").mkdir(parents=True)
+    for name in ("01_b.ipynb", "00_a.ipynb"):
+        (lessons / name).touch()
+    (lessons / "my_answers" / "last.json").write_text(kept)
+    course.call("lab")
+    opened = "01_b.ipynb" if kept.endswith('"01_b.ipynb"}') else "00_a.ipynb"
+    assert course.handed[0][0][4] == os.path.join("lessons", opened)
+
+
 def test_jupyterlabs_root_is_the_course_where_the_notebook_is_in_it(course, monkeypatch, tmp_path):
     """`lessons/` was the root: no link to a solution or to the glossary could be followed."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)

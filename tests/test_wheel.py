@@ -73,6 +73,16 @@ def test_lab_opens_the_first_lesson_in_that_folder(tmp_path, monkeypatch):
     assert called == [([*lab, root, "--no-browser"], {"cwd": tmp_path / "mine"})]
 
 
+@pytest.mark.parametrize("kept", ["no JSON", '{"notebook": "02_gone.ipynb"}', '{"notebook": "01_b.ipynb"}'])
+def test_lab_opens_the_lesson_that_was_open_last(tmp_path, kept):
+    """Who comes back stood before the first lesson again; or a damaged note kept JupyterLab shut."""
+    (tmp_path / "my_answers").mkdir()
+    for name in ("01_b.ipynb", "00_a.ipynb"):
+        (tmp_path / name).touch()
+    (tmp_path / "my_answers" / "last.json").write_text(kept)
+    assert command.lesson_to_open(tmp_path) == ("01_b.ipynb" if "01" in kept else "00_a.ipynb")
+
+
 def test_lab_opens_for_root_too(tmp_path, monkeypatch):
     """In a container, where everybody is root, JupyterLab said that it does not recommend that, and ended."""
     called = []

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from course_lib.checks.engine.judging import judge
-from course_lib.checks.notebook import course_map, solved
+from course_lib.checks.notebook import course_map, page_to_print, solved
 from course_lib.checks.notebook.card import card_rows
 from course_lib.checks.notebook.hinting import hints
 from course_lib.checks.notebook.kept import keep, recall
@@ -70,11 +70,17 @@ def _counted(verdict, answer):
     return max(0, _wrong_in_a_row[name] - 1)
 
 
-def progress():
+def progress(page=None):
     """Show the map of the course: what is solved, what comes next, how long it takes, and what surprised you; below it
-    stand three old questions."""
-    show(*course_map.map_of(EXERCISES))
-    ask_again()
+    stand three old questions.
+
+    page: a file, such as "what_i_know.html": what you know is written there, to print
+    """
+    if page is None:
+        show(*course_map.map_of(EXERCISES))
+        ask_again()
+    else:
+        print(page_to_print.write(EXERCISES, page))
 
 
 def suspects(name):

@@ -1,16 +1,25 @@
 """Which version the library has, which one the notebook was built from, and a word where the two differ."""
 
+from course_lib.display.live import somebody_is_looking
+
 VERSION = "0.1.0"
 SOURCE = "https://github.com/transformers-from-version-0/course"  # where this version lies, as the tag v0.1.0
 _of_the_notebook = VERSION
 
 
 def made_for(version):
-    """Note which version a notebook was built from; every notebook begins with this. It prints where they differ."""
+    """Note which version a notebook was built from, and say where they differ; every notebook begins with this.
+
+    Where somebody has opened it, `start.py lab` will open it again, and whoever was here before is greeted.
+    """
     global _of_the_notebook
     _of_the_notebook = version
     if says := mismatch():
         print(says)
+    if somebody_is_looking():
+        from course_lib.checks.notebook.coming_back import welcome  # with torch, which the next cell imports anyway
+
+        welcome()
 
 
 def mismatch():

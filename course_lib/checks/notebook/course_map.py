@@ -56,13 +56,13 @@ def map_of(exercises):
     return _as_html(course, guessed), _as_text(course, guessed)
 
 
-def _next(course):
+def next_of(course):
     """(lesson, exercise) that comes next: the first that is not solved, in a lesson that is there; at the end None."""
     left = [(lesson, name) for lesson in course for name, status in lesson.exercises.items() if status != "right"]
     return next((pair for pair in left if pair[0].at_hand), (left or [(None, None)])[0])
 
 
-def _counts(course):
+def counts(course):
     return sum(lesson.solved for lesson in course), sum(len(lesson.exercises) for lesson in course)
 
 
@@ -79,11 +79,11 @@ def _kept():
 
 
 def _as_text(course, guessed):
-    done, of = _counts(course)
+    done, of = counts(course)
     head = f"{done} of {of} exercises solved   ({LEGEND})"
     rows = [f"{lesson.number}   {'   '.join(f'{MARKS[how]} {name}' for name, how in lesson.exercises.items())}"
             for lesson in course]
-    lesson, name = _next(course)
+    lesson, name = next_of(course)
     on = f"Next: {name}, in lesson {lesson.number}" if lesson else "All exercises are solved"
     parts = ["\n".join([head, "", *rows]), "; ".join(filter(None, (on, _time_left(course)))) + "."]
     if guessed:
@@ -94,9 +94,9 @@ def _as_text(course, guessed):
 
 def _as_html(course, guessed):
     """Words and marks alone carry the meaning, in the page's own colours; names break where a page is narrow."""
-    done, of = _counts(course)
-    lesson, name = _next(course)
-    on = (f"Next: {_link(lesson.link(name), escape(name))} in {escape(lesson.name)}" if lesson
+    done, of = counts(course)
+    lesson, name = next_of(course)
+    on = (f"Next: {linked(lesson.link(name), escape(name))} in {escape(lesson.name)}" if lesson
           else "All exercises are solved")
     rows = "".join(_row(lesson) for lesson in course)
     return (
@@ -114,10 +114,10 @@ def _row(lesson):
     left = f", about {round(lesson.minutes_left)} minutes left" if lesson.minutes_left else ""
     names = "".join(
         f'<li style="display:inline-block;margin-right:14px">{MARKS[how]}&nbsp;'
-        f"{_link(lesson.link(name), escape(name))}</li>" for name, how in lesson.exercises.items())
+        f"{linked(lesson.link(name), escape(name))}</li>" for name, how in lesson.exercises.items())
     return (f'<li style="border-left:3px solid;padding:0 0 0 10px;margin:6px 0">'
-            f"<strong>{_link(lesson.link(), escape(lesson.name))}</strong>: {lesson.solved} of {len(lesson.exercises)} "
-            f'solved{left}<ul style="list-style:none;padding:0;margin:0">{names}</ul></li>')
+            f"<strong>{linked(lesson.link(), escape(lesson.name))}</strong>: {lesson.solved} of "
+            f'{len(lesson.exercises)} solved{left}<ul style="list-style:none;padding:0;margin:0">{names}</ul></li>')
 
 
 def _surprises(course, guessed):
@@ -125,11 +125,11 @@ def _surprises(course, guessed):
     rows = ""
     for row in guessed.surprising:
         lesson = where.get(row["lesson"])
-        way = _link(lesson.link(section=row["cell"]) if lesson else "", escape(row["concept"]))
+        way = linked(lesson.link(section=row["cell"]) if lesson else "", escape(row["concept"]))
         rows += f"<li>{way} (lesson {row['lesson']})</li>"
     listed = f'<br>{guesses.READ_AGAIN}</p><ul style="margin:4px 0">{rows}</ul>' if rows else "</p>"
     return f'<p style="margin:4px 0">{guessed.says}{listed}'
 
 
-def _link(address, html):
+def linked(address, html):
     return f'<a href="{escape(address)}" style="text-decoration:underline">{html}</a>' if address else html

@@ -18,7 +18,7 @@ KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 def keep(name, answer):
     """Write the source of a right answer to my_answers/; where that cannot be done, nothing happens."""
-    if not somebody_is_looking():
+    if not (somebody_is_looking() and answer.__name__.isidentifier()):  # a lambda has no name to be kept by
         return
     try:
         source = _source(answer)
