@@ -7,15 +7,15 @@ from course_lib.upkeep.versions import VERSION as __version__
 
 if TYPE_CHECKING:  # for editors
     from course_lib.checks import check, mine, progress
+    from course_lib.checks.notebook.coming_back import made_for
     from course_lib.display.claims import claim
     from course_lib.display.interventions import intervene
     from course_lib.predictions import predict
-    from course_lib.upkeep.versions import made_for
 
 __all__ = ["__version__", "check", "claim", "intervene", "made_for", "mine", "predict", "progress"]
 
 WHERE = {"check": "checks", "mine": "checks", "progress": "checks", "claim": "display.claims",
-         "intervene": "display.interventions", "predict": "predictions", "made_for": "upkeep.versions"}
+         "intervene": "display.interventions", "predict": "predictions", "made_for": "checks.notebook.coming_back"}
 
 
 def __getattr__(name):

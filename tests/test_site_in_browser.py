@@ -4,6 +4,7 @@ axe-core looks at ten kinds of page; with COURSE_ALL_PAGES set, at every page.
 """
 
 import functools
+import gzip
 import http.server
 import importlib.util
 import os
@@ -146,6 +147,36 @@ def test_a_card_is_tried_by_keyboard_and_turns_green(folder, browser, width):
         assert seen.count() == 1 and says[name] in seen.inner_text()
         page.keyboard.press("ArrowDown")
     assert f"✓ {trying.EXERCISE}: right" in seen.inner_text()
+
+
+def test_the_first_screen_says_what_it_is_for_whom_and_lets_one_try(folder, browser):
+    """A stranger has to scroll before there is something to do; or 2 MB arrive first."""
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    page.goto((folder / "index.html").as_uri())
+    for words in ("Write attention seven times", "For you if you can read Python", "Start lesson 00",
+                  "One query meets its keys", "Guess, and then try it", "A card in ten seconds"):
+        assert page.get_by_text(words).first.bounding_box()["y"] < 740, words
+    page.get_by_label("everybody's").check()
+    assert "below zero" in page.locator(".course-question .reply").inner_text()
+    assert page.evaluate("localStorage.length") == 0, "what no lesson asks is not kept"
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    used = {*re.findall(r'(?:href|src)="(_static/[^"?]+\.(?:css|js))', html)}
+    files = [folder / "index.html", *(folder / name for name in used)]
+    assert len(files) > 8 and sum(len(gzip.compress(path.read_bytes())) for path in files) < 100_000
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_pictures_move_until_they_are_told_not_to(folder, browser, motion):
+    """Something that moves for ever beside what one wants to read; or words that are gone while it stands."""
+    page = browser.new_page(reduced_motion=motion)
+    page.goto((folder / "index.html").as_uri())
+    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
+    if motion == "no-preference":
+        assert page.evaluate(moving) >= 4 + 5 + 6
+        page.get_by_label("pictures move").uncheck()
+    assert page.evaluate(moving) == 0
+    assert page.locator(".by-word").inner_text() == "Jane visits Africa in September"
+    assert page.locator(".looking span img:visible").count() == 7
 
 
 def test_a_button_copies_the_code_beside_it_and_outputs_have_none(address, browser):

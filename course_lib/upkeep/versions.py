@@ -1,25 +1,16 @@
 """Which version the library has, which one the notebook was built from, and a word where the two differ."""
 
-from course_lib.display.live import somebody_is_looking
-
 VERSION = "0.1.0"
 SOURCE = "https://github.com/transformers-from-version-0/course"  # where this version lies, as the tag v0.1.0
 _of_the_notebook = VERSION
 
 
-def made_for(version):
-    """Note which version a notebook was built from, and say where they differ; every notebook begins with this.
-
-    Where somebody has opened it, `start.py lab` will open it again, and whoever was here before is greeted.
-    """
+def built_from(version):
+    """Note which version a notebook was built from, and print where it is another than the library's."""
     global _of_the_notebook
     _of_the_notebook = version
     if says := mismatch():
         print(says)
-    if somebody_is_looking():
-        from course_lib.checks.notebook.coming_back import welcome  # with torch, which the next cell imports anyway
-
-        welcome()
 
 
 def mismatch():

@@ -1,22 +1,28 @@
-"""A word at the top of a lesson for whoever has been here before: what is solved, where to go on, what surprised."""
+"""How a notebook begins: with a word for whoever was here before, of what is solved, where to go on, what surprised."""
 
 import os
 from html import escape
 from pathlib import Path
 
+from course_lib.checks import EXERCISES
 from course_lib.checks.notebook import course_map
-from course_lib.display.live import show
+from course_lib.display.live import show, somebody_is_looking
 from course_lib.predictions import ask_again, guesses
-from course_lib.upkeep import remembered
+from course_lib.upkeep import remembered, versions
 
 LAST = "last.json"  # which notebook was opened last; `start.py lab` opens it again
+
+
+def made_for(version):
+    """Begin a notebook that was built from this version of the course; where somebody looks, they are welcome."""
+    versions.built_from(version)
+    if somebody_is_looking():
+        welcome()
 
 
 def welcome():
     """Note which notebook is open; greet whoever has solved or guessed something, and ask three old questions where
     this lesson is new to them."""
-    from course_lib.checks import EXERCISES
-
     notebook = _open_notebook()
     remembered.write(LAST, {"notebook": notebook})
     course, guessed = course_map.lessons(EXERCISES), guesses.summary()

@@ -2,11 +2,11 @@
 
 import json
 import re
-from html import escape
 
 from course_lib.experiments.stored import stored
 from course_lib.staff import site
 from course_lib.staff.lesson_text import ROOT
+from course_lib.staff.site import moving
 
 TRANSLATOR, ITS_TEXT = "solutions/11_transformer.ipynb", "solutions/11_transformer.py"
 SENTENCE = re.compile(r"^(Jane visite .+) → (.+)$", re.M)
@@ -20,14 +20,18 @@ def results():
                     "how many fresh sentences are right")
     digits = [point["right"] for point in stored("13-rivals") if point["model"] == "ViT, moved"]
     return (
-        '<div class="results">'
-        f'<div><p class="said">{escape(french)}<br>→ <b>{escape(english)}</b></p>'
+        '<div class="results"><label class="moves"><input type="checkbox" checked> pictures move</label>'
+        f'<div>{moving.translation(french, english)}'
         f'<p>Your Transformer, trained in <a href="lessons/11_transformer.html">lesson 11</a>, on a sentence that it '
         f'has not seen. Of other fresh sentences at least {share} in 100 come out without a mistake: the lesson '
         'asserts it.</p></div>'
-        f'<div><p class="said"><b>{100 * min(digits):.0f} of 100</b> digits read</p>'
-        f'<p>Your Vision Transformer, trained in <a href="lessons/13_vision_transformer.html">lesson 13</a>, on digits '
-        f'that it has not seen: {100 * min(digits):.1f} % to {100 * max(digits):.1f} % in {len(digits)} runs.</p></div>'
+        f'<div>{moving.looking()}<p>Where the heads of a real Vision Transformer look, laid over photos in '
+        '<a href="lessons/13b_where_it_looks.html">lesson 13b</a>. Your own, from <a '
+        'href="lessons/13_vision_transformer.html">lesson 13</a>, reads digits that it has not seen: '
+        f'{100 * min(digits):.1f} % to {100 * max(digits):.1f} % of them in {len(digits)} runs. '
+        f'<small>Photo: {moving.credit()}</small></p></div>'
+        f'<div>{moving.hands()}<p>Hands of clocks: each position in a sentence has a setting of its own. It is '
+        'the encoding that you write in <a href="lessons/09_positions.html">lesson 09</a>.</p></div>'
         '</div>')
 
 

@@ -63,7 +63,7 @@ function ask(box) {
     says: li.textContent.replace(/^[^:]*: /, "") }));
   const reply = made("p", { className: "reply" });
   reply.setAttribute("role", "status");
-  const say = (guess, right, says, keep = true) => {
+  const say = (guess, right, says, keep = !box.closest(".hero")) => { // what no lesson asks is not kept
     reply.textContent = says;
     if (keep) keepGuess(question, box.dataset.concept || null, guess, right);
   };
