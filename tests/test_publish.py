@@ -1,14 +1,17 @@
 """A version is released whole and up to date, or not at all."""
 
+import inspect
 import re
 import subprocess
 from datetime import date
 
 import pytest
+import yaml
 
 from course_lib.experiments import stored
 from course_lib.experiments.tables import ResultsError
 from course_lib.staff import publish
+from course_lib.staff.lesson_text import ROOT
 
 LOG = "# What is new\n\n## 0.2.0 (2030-01-02)\n\n- A lesson.\n\n## 0.1.0 (2029-01-02)\n\n- The first.\n"
 CITED = "title: x\nversion: 0.2.0\ndate-released: 2030-01-02\n"
@@ -122,3 +125,16 @@ def test_what_cannot_be_made_leaves_no_folder(course, capsys, monkeypatch):
     assert list((course / "new").iterdir()) == []
     assert publish.main(["-o", str(course)]) == 1
     assert "is there already" in capsys.readouterr().err
+
+
+def test_the_workflow_makes_a_release_of_a_tag_and_of_nothing_else():
+    """A push to main, or a stranger's pull request, that releases; a release without its wheel or its hand-out."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    assert workflow[True] == {"push": {"tags": ["v*"]}}  # YAML reads `on` as True
+    assert workflow["permissions"] == {"contents": "read"}
+    job, = workflow["jobs"].values()
+    assert job["permissions"] == {"contents": "write"}
+    commands = " ".join(step.get("run", "") for step in job["steps"])
+    assert "course_lib.staff.publish -o made" in commands and commands.endswith("made/*.whl made/*.zip")
+    for name in ("handout", "site"):  # as `publish` names its folders
+        assert f'made / "{name}"' in inspect.getsource(publish.make) and f".zip {name}" in commands

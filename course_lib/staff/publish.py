@@ -43,7 +43,7 @@ def main(arguments=None):
         return 1
     print("Nothing is stale." if options.check else f"{options.output} holds version {VERSION}. Publish it with\n"
           f"    git tag v{VERSION}\n    git push origin v{VERSION}\n"
-          f"    gh release create v{VERSION} --notes-file CHANGELOG.md {options.output}/*.whl")
+          "GitHub makes the same of the tag, and attaches it (.github/workflows/release.yml).")
     return 0
 
 
