@@ -19,7 +19,7 @@ from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.mistakes import ByHand, run_beside
-from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import as_html, card_rows
 from course_lib.checks.notebook.where import where_rows
@@ -116,7 +116,7 @@ def test_of_two_mistakes_both_lines_are_told():
     """The first of two places alone, with the promise that the rest is right."""
     one, other = (next(m for m in EXERCISES["layer_norm"].mistakes if m.name == name)
                   for name in ("variance-over-positions", "beta-before-gamma"))
-    both = pair(EXERCISES["layer_norm"].verified, one, other)
+    both, = pairs(EXERCISES["layer_norm"].verified, one, other)
     found = located("layer_norm", both.answer)
     assert [len(one.lines) for one in found] == [1, 1]
     assert lines_of(found) == edited(one.right, both.source)

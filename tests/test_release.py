@@ -223,7 +223,7 @@ import itertools, torch
 torch.set_num_threads(1)
 import course_lib
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.judging import judge
 assert pathlib.Path(course_lib.__file__).parents[1] == pathlib.Path.cwd(), course_lib.__file__
 root, number, answers = sys.argv[1:]
@@ -232,7 +232,7 @@ for exercise in [e for e in EXERCISES.values() if e.lesson == number]:
     assert judge(exercise, exercise.verified).status == ("right" if stands_in else "unanswered"), exercise.name
     for mistake in exercise.mistakes[::5]:
         assert judge(exercise, mistake.answer).mistake == mistake.name, mistake
-    assert any(pair(exercise.verified, *two) for two in itertools.combinations(exercise.mistakes, 2)), exercise.name
+    assert any(pairs(exercise.verified, *two) for two in itertools.combinations(exercise.mistakes, 2)), exercise.name
 sys.path.append(root)
 for module, source in json.loads(answers):  # right answers run on those to the exercises before them
     exec(source, vars(importlib.import_module(module)))

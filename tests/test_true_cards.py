@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.diagnosing import property_holds
 from course_lib.checks.engine.judging import judge
-from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
 from course_lib.display.markup import typeset
@@ -147,7 +148,7 @@ def test_whoever_waits_for_two_mistakes_is_told_so(monkeypatch):
     said = []
     one, other = (next(m for m in EXERCISES["layer_norm"].mistakes if m.name == name)
                   for name in ("variance-over-positions", "beta-before-gamma"))
-    both = pair(EXERCISES["layer_norm"].verified, one, other).answer
+    both = pairs(EXERCISES["layer_norm"].verified, one, other)[0].answer
     monkeypatch.setattr(naming, "PATIENCE", 1e9)
     judge(EXERCISES["layer_norm"], both, waiting=lambda: said.append("once"))
     monkeypatch.setattr(naming, "PATIENCE", 0)
@@ -159,7 +160,7 @@ def test_of_pairs_that_reply_alike_only_what_they_have_in_common_is_told(monkeyp
     """Two causes on the card, and one of them picked at random among those that look the same."""
     exercise = EXERCISES["scaled_dot_product_attention_single"]
     scale, root, turned, *_ = exercise.mistakes
-    monkeypatch.setattr(naming, "pair", lambda _, *two: SimpleNamespace(both=two))
+    monkeypatch.setattr(naming, "pairs", lambda _, *two: (SimpleNamespace(both=two),))
     monkeypatch.setattr(naming, "_behaves_as", lambda p, *_: getattr(p, "both", ()) in ((scale, root), (scale, turned)))
     monkeypatch.setattr(naming, "_may_be_both", lambda *_: True)
     calls = questions(exercise, 0)
@@ -167,6 +168,31 @@ def test_of_pairs_that_reply_alike_only_what_they_have_in_common_is_told(monkeyp
     assert naming.together(exercise, calls, replies, calls[0]) == (scale,)
     rows = dict(card_rows(replace(judge(exercise, scale.answer), mistakes=(), together=(scale,))))
     assert (rows["One cause"], rows["And another"]) == (scale.says, AND_MORE)
+
+
+TOUCHING = {
+    "embed_tokens": (lambda ids, table: table[ids.flatten() - 1], {"one-long-list", "counts-from-one"}),
+    "reweight": (lambda x: torch.softmax(x @ x.T, -1).squeeze(), {"returns-weights", "squeezes-everything"}),
+    "weighted_sum": (lambda weights, x: (weights[:, None] * x / len(x)).sum(1), {"mean", "sums-features"})}
+
+
+@pytest.mark.parametrize("name", TOUCHING)
+def test_two_mistakes_that_touch_the_same_words_are_both_told(name):
+    """Only mistakes with words between them were ever put together."""
+    answer, mistakes = TOUCHING[name]
+    assert {m.name for m in judge(EXERCISES[name], answer).together} == mistakes
+
+
+def test_one_mistake_twice_is_no_pair_and_what_python_warns_of_is_none():
+    """“One too few” twice, told to whoever draws every other place; a SyntaxWarning between a learner's lines."""
+    def of(exercise, *names):
+        return pairs(EXERCISES[exercise].verified,
+                     *(next(m for m in EXERCISES[exercise].mistakes if m.name == name) for name in names))
+
+    assert of("get_batch", "last-start-never", "range-is-one-short") == ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(of("embed_tokens", "first-sentence-only", "counts-from-one")) == 1  # of two orders
 
 
 def test_nothing_is_closest_to_an_answer_that_is_nothing_like_it():

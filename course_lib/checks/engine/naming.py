@@ -13,7 +13,7 @@ from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.lengths import BEYOND
 from course_lib.checks.engine.mistakes import ByHand, Mistake
-from course_lib.checks.engine.pairs import pair
+from course_lib.checks.engine.pairs import pairs
 
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
@@ -137,10 +137,10 @@ def _explains(exercise, mistake, failure):
 def with_another(exercise, mistakes, calls, replies, first, failures):
     """The pair of one of these mistakes and another one that has all that the answer has; empty where there is none."""
     for m in (m for m in mistakes if not isinstance(m, ByHand)):
-        for other in exercise.mistakes:
-            both = None if m is other or isinstance(other, ByHand) else pair(exercise.verified, m, other)
-            if both and _behaves_as(both, calls, replies, first) and not besides(exercise, [both], failures):
-                return both.both
+        for other in (o for o in exercise.mistakes if o is not m and not isinstance(o, ByHand)):
+            for two in pairs(exercise.verified, m, other):
+                if _behaves_as(two, calls, replies, first) and not besides(exercise, [two], failures):
+                    return two.both
     return ()
 
 
@@ -161,9 +161,8 @@ def together(exercise, calls, replies, first, waiting=lambda: None, also=lambda 
             alone = [_Effect(compare(true, says, call) is None, alike(says, reply), _form(says))
                      for says in (reply_of(m, call) for m in edits)]
             possible = [p for p in possible if _may_be_both(*(alone[i] for i in p), _form(reply), _form(true))]
-    both = filter(None, (pair(exercise.verified, edits[i], edits[j]) for i, j in possible))
     found = []
-    for two in both:
+    for two in (two for i, j in possible for two in pairs(exercise.verified, edits[i], edits[j])):
         found += [two] if _behaves_as(two, calls, replies, first) and also(two) else []
         took = time.monotonic() - began
         if took > PATIENCE and not told:

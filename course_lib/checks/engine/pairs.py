@@ -6,8 +6,9 @@ mistake is an edit, two that change different words of the source can be made to
 
 import difflib
 import re
+import warnings
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from course_lib.checks.engine.mistakes import Mistake
 
@@ -21,15 +22,23 @@ class Pair(Mistake):
 
 
 @lru_cache(maxsize=50_000)
-def pair(answer, one, other):
-    """The Pair of two mistakes of a right answer; None where they change the same words, or what is left is no Python.
-    """
-    source = _both(_words(one.right), _changes(one), _changes(other))
-    if not source:
-        return None
-    both = Pair(one, other, answer, source)
+def pairs(answer, one, other):
+    """The Pairs that two mistakes of a right answer make: none where they change the same words, or where what is left
+    is no Python; two where both put something at the same place, and either order is Python."""
+    found = {}
+    for changes in (_changes(one), _changes(other)), (_changes(other), _changes(one)):
+        source = _both(_words(one.right), *changes)
+        if source and source not in found:
+            found[source] = _if_python(Pair(one, other, answer, source))
+    return tuple(filter(None, found.values()))
+
+
+def _if_python(both):
+    """The Pair, or None where it cannot be compiled, or where Python warns of it: `v.shape[0] ** 0.5[:, None]`."""
     try:
-        return both if both.answer else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)
+            return both if both.answer else None
     except (SyntaxError, NameError):
         return None
 
@@ -57,12 +66,16 @@ def _words(source):
 
 
 def _both(right, ones, others):
-    """The source with the changes of both; empty where they touch."""
-    changes, end = sorted([*ones, *others], key=lambda change: change[:2]), -1
+    """The source with the changes of both, at the same place those of the first before; empty where they overlap, or
+    where one puts there what the other does."""
+    changes, end = sorted([*ones, *others], key=lambda change: change[:2]), 0
     for first, last, _ in changes:
-        if first <= end:
+        if first < end:
             return ""
         end = last
+    for (first, last, new), (again, _, more) in pairwise(changes):
+        if first == last == again and ("".join(new) in "".join(more) or "".join(more) in "".join(new)):
+            return ""
     words = list(right)
     for first, last, new in reversed(changes):
         words[first:last] = new
