@@ -1,12 +1,14 @@
 """The whole site in a real browser: accessible, searchable, printable, and of use without a mouse.
 
-axe-core looks at ten kinds of page; with COURSE_ALL_PAGES set, at every page.
+axe-core looks at ten kinds of page, dark on a telephone, light on a desk; with COURSE_ALL_PAGES set, at every page in
+four widths and both themes. Enlarged to 200 %, a page is as narrow as at half its width.
 """
 
 import functools
 import gzip
 import http.server
 import importlib.util
+import itertools
 import os
 import re
 import struct
@@ -22,6 +24,7 @@ from course_lib.staff.site import trying
 
 KINDS = ("index", "README", "lessons/04_scaling", "lessons/13_vision_transformer", "docs/glossary", "claims",
          "instruments", "misconceptions/13_vision_transformer", "api/attention", "search")
+ALL = os.environ.get("COURSE_ALL_PAGES")
 BUILT = all(importlib.util.find_spec(name) for name in command.NEEDED)
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not BUILT, reason="needs pip install -e '.[site]'")]
 TOO_WIDE = """() => [...document.querySelectorAll('article *')].filter(e => e.checkVisibility()
@@ -50,14 +53,14 @@ def address(folder):
         server.shutdown()
 
 
-@pytest.mark.parametrize("width", [1300, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), itertools.product(["light", "dark"], [1300, 768, 390, 320])
+                         if ALL else [("light", 1300), ("dark", 390)])
 def test_axe_finds_nothing_to_say(folder, browser, scheme, width):
     """Pale captions, code that only a mouse scrolls, menus outside of every landmark, headings without a level."""
     from axe_playwright_python.sync_playwright import Axe
 
     names = KINDS
-    if os.environ.get("COURSE_ALL_PAGES"):
+    if ALL:
         names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.html"))]
     said = []
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)

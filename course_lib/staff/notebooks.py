@@ -87,14 +87,19 @@ def code_fingerprint(notebook, lesson):
     """
     pairs = [(made, written) for made, written in zip(notebook.cells, lesson.cells, strict=True)
              if made.cell_type == "code" and TAG not in made.metadata.get("tags", [])]
-    cells = [made.source for made, _ in pairs]
-    waiting, seen = sorted(set().union(*(_imported(_tree_of_cell(*pair, lesson)) for pair in pairs))), set()
+    files = imported_files(_tree_of_cell(*pair, lesson) for pair in pairs)
+    return digest([[made.source for made, _ in pairs], {p.relative_to(ROOT).as_posix(): dumped(p) for p in files}])
+
+
+def imported_files(trees):
+    """The files of course_lib that these trees import, directly or not, in order; without checks and predictions."""
+    waiting, seen = sorted(set().union(*map(_imported, trees))), set()
     while waiting:
         path = waiting.pop()
         if path not in seen and path != VERSIONS and not RUN_AGAIN & set(path.parents):
             seen.add(path)
-            waiting += sorted(_imported(_tree(path)) - seen)
-    return digest([cells, {str(p.relative_to(ROOT).as_posix()): _dumped(p) for p in sorted(seen)}])
+            waiting += sorted(_imported_by(path) - seen)
+    return sorted(seen)
 
 
 def _tree_of_cell(made, written, lesson):
@@ -112,8 +117,14 @@ def _tree(path):
 
 
 @cache
-def _dumped(path):
+def dumped(path):
+    """The syntax of a file, as text."""
     return ast.dump(_tree(path))
+
+
+@cache
+def _imported_by(path):
+    return _imported(_tree(path))
 
 
 def _imported(tree):

@@ -19,11 +19,15 @@ from functools import cache
 from typing import NamedTuple
 from unittest import mock
 
+import numpy
+import torch
+
 from course_lib.staff.lesson_text import ROOT, lesson_stems, number_of, read_lesson
-from course_lib.staff.notebooks import compose, without_magics
+from course_lib.staff.notebooks import compose, digest, dumped, imported_files, without_magics
 from course_lib.staff.syllabus import claims_of
 
 FOLDER = ROOT / "tests" / "claims_that_fall"
+DATA = "experiments/results", "shipped/files"  # folders of course_lib
 BLOCKS = ("body", "handlers", "orelse", "finalbody")
 SHOWN = {"print", "plots.show", "instruments.show", "predict"}
 TRAINS = re.compile(r"\b(stored|fit|train|trained|treated|losses_of|keep_the_best|read_twins|echo\.echo)\(")
@@ -63,13 +67,39 @@ def edits(folder=FOLDER):
 
 def falls(edit):
     """Does the claim fall under this edit? raises: RefutingError where it cannot be made."""
+    return edit.claim in claims_that_fall(_edited(edit))
+
+
+def fingerprint(edit):
+    """A fingerprint of all that decides whether a claim falls: the code that runs, the data, torch and NumPy.
+
+    raises: RefutingError where the edit cannot be made
+    """
+    sources = _edited(edit)
+    code = {path.relative_to(ROOT).as_posix(): _syntax(path) for path in imported_files(map(ast.parse, sources))}
+    return digest([edit.claim, sources, code, _data(), torch.__version__, numpy.__version__])
+
+
+@cache
+def _syntax(path):
+    return digest(dumped(path))
+
+
+@cache
+def _data():
+    files = (path for folder in DATA for path in sorted((ROOT / "course_lib" / folder).iterdir()))
+    return {path.relative_to(ROOT).as_posix(): digest(path.read_bytes()) for path in files}
+
+
+def _edited(edit):
+    """The code of the cells that the claim needs, with the edit made in it."""
     sources = list(cells_for(edit.stem, edit.claim))
     places = [n for n, source in enumerate(sources) if edit.out in source]
     if len(places) != 1 or sources[places[0]].count(edit.out) != 1:
         raise RefutingError(f"{edit}: {edit.out!r} stands in {len(places)} of the cells that the claim needs, "
                             "and has to stand once")
     sources[places[0]] = sources[places[0]].replace(edit.out, edit.into)
-    return edit.claim in claims_that_fall(sources)
+    return sources
 
 
 def cells_for(stem, claim):

@@ -1,0 +1,156 @@
+"""Each student has numbers of their own: the same each time, marked by what is right for them."""
+
+import csv
+import json
+import math
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from course_lib.predictions import concepts
+from course_lib.staff.grade import policy
+from course_lib.staff.variants import __main__ as command
+from course_lib.staff.variants.families import FAMILIES, variant
+from course_lib.staff.variants.sheets import answers, sheet
+
+STUDENTS = [f"s{n}" for n in range(60)]
+CONCEPTS = {row["id"]: row["lesson"] for row in concepts.rows()}
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_question_has_many_numbers_and_is_the_same_each_time(family):
+    """A class in which everybody has one of three sheets; a student whose numbers change overnight."""
+    asked = [variant(family, student) for student in STUDENTS]
+    assert asked == [variant(family, student) for student in STUDENTS]
+    assert len({of.text for of in asked}) >= 15
+    assert [variant(family, s, "next year").text for s in STUDENTS] != [of.text for of in asked]
+    assert CONCEPTS[family.concept] == family.lesson
+    for of in asked:
+        assert "{" not in of.text and len(of.answers) == 4 and next(iter(of.answers)) == of.right
+        for answer, says in of.answers.items():
+            assert of.reply(round(answer, 4)) == (answer == of.right, says)
+
+
+DRAWN = [  # (what is drawn, a part of the question, what a person gets with a pencil)
+    ("weight", [[1, 3, 0.5]], "keys are 1, 3 and 0.5.", math.e / (math.e + math.e**3 + math.e**0.5)),
+    ("energies", [7, 12], "of 7 words is translated into one of 12.", 84),
+    ("dot-product", [1, 3, -2, 2, 4, -1, 2, -3], "key (4, -1, 2, -3) for the query (1, 3, -2, 2)", 4 - 3 - 4 - 6),
+    ("scale", [64, 24], "have 64 numbers each, and their dot product is 24.", 3),
+    ("parameters", [4, 6], "d_model = 24 and 4 heads", 2304),
+    ("causal", [9], "A sentence of 9 tokens", 45),
+    ("bits", [31, 2], "0 to 31 as binary numbers, the fastest bit first. How often does the bit that weighs 4", 7),
+    ("token-mean", [2, 8, 6, 1], "2 tokens that cost 6 each, and one of 8 tokens that cost 1 each", 2),
+    ("perplexity", [[2, 18]], "one of 2 equally likely ones, the second one of 18", 6),
+    ("temperature", [2, 4], "2 above that of another. At temperature 4", math.e**0.5),
+    ("patches", [16, 14], "224 × 224 pixels, in patches of 16 × 16", 197),
+    ("online-softmax", [0, 1], "was 0, and now comes a 1.", 1 / math.e)]
+
+
+@pytest.mark.parametrize(("key", "drawn", "says", "right"), DRAWN)
+def test_what_is_right_is_what_a_person_works_out(key, drawn, says, right):
+    """A question that is wrong in the same way for everybody."""
+    drawn = iter(drawn)
+    given = SimpleNamespace(**dict.fromkeys(("choice", "randint", "sample"), lambda *_: next(drawn)))
+    numbers, answers = FAMILIES[key].draw(given)
+    assert says in FAMILIES[key].text.format(**numbers) and float(answers[0][0]) == pytest.approx(right)
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "roster.csv").write_text("name,id\nAda,ada\nBen,ben\nCem,cem\n", encoding="utf-8")
+    assert command.main(["sheets", str(tmp_path / "roster.csv"), "-o", str(tmp_path / "sheets")]) == 0
+    return tmp_path
+
+
+def fill(course, student, **given):
+    """Write answers into a sheet, as a student does."""
+    path = course / "sheets" / f"{student}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for key, text in given.items():
+        cell = notebook.cells[-1]
+        cell.source = cell.source.replace(f'"{key.replace("_", "-")}": None', f'"{key.replace("_", "-")}": {text}')
+    nbformat.write(notebook, path)
+
+
+def marked(course, *more):
+    status = command.main(["marks", str(course / "roster.csv"), str(course / "sheets"), "-o", str(course / "marks.csv"),
+                           *more])
+    tables = []
+    for name in ("marks.csv", "marks.flags.csv"):
+        with (course / name).open(encoding="utf-8", newline="") as file:
+            tables.append(list(csv.DictReader(file)))
+    return status, *tables
+
+
+def test_a_sheet_is_a_whole_notebook_and_the_same_twice(course):
+    """A notebook that Jupyter mends when it opens it; another one each time the command runs."""
+    path = course / "sheets" / "ada.ipynb"
+    nbformat.validate(nbformat.read(path, as_version=4))
+    text = path.read_text(encoding="utf-8")
+    assert text == sheet("ada", FAMILIES.values()) != sheet("ben", FAMILIES.values())
+    assert answers(text) == dict.fromkeys(FAMILIES)
+
+
+def test_right_wrong_copied_and_open_answers_are_told(course, capsys):
+    """A point for somebody else's number; a wrong answer without the thought behind it."""
+    of, others = variant(FAMILIES["scale"], "ada"), variant(FAMILIES["causal"], "ben")
+    wrong, says = list(of.answers.items())[1]
+    fill(course, "ada", scale=wrong, causal=others.right, perplexity="3 / 0", temperature="__import__('os')")
+    fill(course, "ben", causal=others.right, scale=f"{variant(FAMILIES['scale'], 'ben').right * 7} / 7")
+    (course / "sheets" / "cem.ipynb").unlink()
+    (course / "sheets" / "dan.ipynb").write_text("{}", encoding="utf-8")
+    status, rows, flags = marked(course)
+    found = {(row["student"], row["item"]): (row["points"], row["comment"]) for row in rows}
+    assert status == 0 and len(rows) == 3 * len(FAMILIES)
+    assert found["ada", "question scale"] == ("0", says)
+    assert found["ben", "question scale"][0] == found["ben", "question causal"][0] == "1"
+    assert found["ada", "question causal"][0] == "0"
+    for student, key in (("ada", "perplexity"), ("ada", "temperature"), ("cem", "scale")):
+        assert found[student, f"question {key}"] == ("0", "It is not answered.")
+    assert flags == [{"student": "ada", "item": "question causal", "right for": "ben"}]
+    says = "2 of 36 answers are right, 1 would be right for others; of nobody on the roster: dan"
+    assert says in capsys.readouterr().out
+
+
+def test_the_grader_takes_the_marks(course):
+    """A table of marks that has to be typed again."""
+    fill(course, "ada", scale=variant(FAMILIES["scale"], "ada").right)
+    marked(course)
+    scores, worth = policy.manual_scores(course / "marks.csv", dict.fromkeys(("ada", "ben", "cem")), policy.Settings())
+    points, comment = scores["ada"]["question scale"]
+    assert points == worth["question scale"] == 1 and "Divided by √d" in comment
+    assert scores["ben"]["question scale"] == (0, "It is not answered.")
+
+
+NO_ANSWERS = json.dumps({"cells": [{"cell_type": "code", "source": "answers = 1"}]})
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", NO_ANSWERS])
+def test_what_cannot_be_read_is_said_and_counts_as_open(course, capsys, text):
+    """A traceback for one sheet, and no marks for the other two hundred."""
+    (course / "sheets" / "ada.ipynb").write_text(text, encoding="utf-8")
+    status, rows, _ = marked(course, "--lessons", "04,07")
+    assert status == 0 and len(rows) == 3 * 3 and {row["points"] for row in rows} == {"0"}
+    said = capsys.readouterr()
+    assert "ada.ipynb: it " in said.err and said.err.count("\n") == 1 and "1 sheets cannot be read" in said.out
+
+
+@pytest.mark.parametrize(("roster", "more", "says"), [
+    ("name\nAda\n", [], "it needs a column id"), ("id\nada\nada\n", [], "'ada' stands there twice"),
+    ("id\n../ada\n", [], "can be no file's name"),
+    ("id\nada\n", ["--lessons", "99"], "no question is about the lessons 99"),
+    (None, [], "cannot be used: No such file")])
+def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys, roster, more, says):
+    """A traceback for a roster without a column, or a sheet that lands in another folder."""
+    if roster is not None:
+        (tmp_path / "roster.csv").write_text(roster, encoding="utf-8")
+    assert command.main(["sheets", str(tmp_path / "roster.csv"), "-o", str(tmp_path / "out"), *more]) == 1
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
+
+
+def test_the_questions_can_be_listed(capsys):
+    """An instructor who has to read the source to know what is asked."""
+    assert command.main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*FAMILIES]
