@@ -5,6 +5,7 @@ import pytest
 
 from course_lib.staff import claims, refuting
 from course_lib.staff.lesson_text import ROOT, lesson_stems, read_lesson
+from tests import refuted
 from tests.refuted import falls_or_is_said_not_to
 
 FROM_11 = "11"  # these have a file of their own, so that two processes share the work
@@ -75,3 +76,31 @@ def test_an_edit_that_cannot_be_made_is_one_line():
         with pytest.raises(refuting.RefutingError) as error:
             refuting.falls(refuting.Edit("04_scaling", claim, out, ""))
         assert "\n" not in str(error.value)
+
+
+def test_a_slow_edit_is_tried_again_as_soon_as_something_changes(monkeypatch, tmp_path):
+    """An edit that was seen to fall once, under other code, other data or another torch, and was never tried again."""
+    edits = {str(edit): edit for edit in refuting.edits()}
+    assert set(refuted.seen()) <= set(edits), "run python -m tests.refuted"
+    edit = next(edit for name, edit in edits.items() if name in refuted.seen() and edit.said is None)
+    tried, mark = [], refuting.fingerprint(edit)
+    assert refuting.fingerprint(edit._replace(into=edit.into + "\nx = 1")) != mark
+    with monkeypatch.context() as other:
+        other.setattr(refuting, "_data", lambda: {})
+        assert refuting.fingerprint(edit) != mark
+    with monkeypatch.context() as other:
+        other.setattr(refuting.torch, "__version__", "0")
+        assert refuting.fingerprint(edit) != mark
+    with monkeypatch.context() as other:
+        other.setattr(refuting, "_syntax", lambda path: "changed")
+        assert refuting.fingerprint(edit) != mark
+    monkeypatch.setattr(refuting, "falls", lambda edit: tried.append(edit) or True)
+    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): mark})
+    with pytest.raises(pytest.skip.Exception):
+        falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
+    monkeypatch.setenv("COURSE_REFUTE_ALL", "1")
+    falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
+    monkeypatch.delenv("COURSE_REFUTE_ALL")
+    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): "another"})
+    falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
+    assert tried == [edit, edit]
