@@ -84,7 +84,7 @@ def test_a_slow_edit_is_tried_again_as_soon_as_something_changes(monkeypatch, tm
     assert set(refuted.seen()) <= set(edits), "run python -m tests.refuted"
     edit = next(edit for name, edit in edits.items() if name in refuted.seen() and edit.said is None)
     tried, mark = [], refuting.fingerprint(edit)
-    assert refuting.fingerprint(edit._replace(into=edit.into + "\nx = 1")) != mark
+    assert refuting.fingerprint(edit._replace(into=edit.into + "  # more")) != mark
     with monkeypatch.context() as other:
         other.setattr(refuting, "_data", lambda: {})
         assert refuting.fingerprint(edit) != mark
