@@ -22,20 +22,22 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 # The longest first, all of 10 seconds and more: each file goes to the worker that is free, and short ones at the end
 # leave none waiting for the other. `--durations=0` shows them.
 LONG = """
-    tests/test_checks.py tests/test_lessons.py tests/test_site_in_browser.py tests/test_claims_fall.py
-    tests/test_claims_fall_from_11.py
-    solutions/11_transformer.ipynb solutions/11b_judging_translations.ipynb
-    solutions/12_language_models.ipynb solutions/12b_sampling_and_growing.ipynb tests/test_grade.py
-    tests/test_grade_again.py
-    solutions/13_vision_transformer.ipynb tests/test_browser.py tests/test_build.py
-    tests/test_grade_command.py tests/test_authors_guide.py tests/test_bent_outputs.py tests/test_grade_awkward.py
-    tests/test_release.py tests/test_site.py tests/test_instruments.py solutions/10_encoder.ipynb
-    tests/test_second_spellings.py tests/test_long_runs.py tests/test_nbgrader.py
-    solutions/03_bottleneck_and_version_0.ipynb tests/test_instructors_guide.py solutions/08_wires.ipynb
-    solutions/14b_audit.ipynb solutions/13b_where_it_looks.ipynb tests/test_seeds.py tests/test_one_click.py
-    tests/test_flags.py
-    tests/test_reading.py tests/test_confine.py tests/test_grade_dask.py tests/test_bench.py tests/test_grade_cheats.py
-    tests/test_blanks.py tests/test_setup.py solutions/15_real_weights.ipynb tests/test_site_of_new_lessons.py
+    tests/test_checks.py tests/test_lessons.py tests/test_locating.py tests/test_second_spellings.py
+    tests/test_claims_fall_from_11.py tests/test_build.py tests/test_release.py tests/test_site_in_browser.py
+    tests/test_grade_command.py tests/test_bent_outputs.py tests/test_grade.py tests/test_grade_again.py
+    tests/test_claims_fall.py tests/test_own_parts.py tests/test_grade_awkward.py tests/test_browser.py
+    solutions/12b_sampling_and_growing.ipynb tests/test_bench.py solutions/11_transformer.ipynb
+    solutions/16_what_it_costs.ipynb tests/test_gpu.py solutions/17_circuits.ipynb tests/test_cards.py
+    solutions/12_language_models.ipynb solutions/10_encoder.ipynb tests/test_instructors_guide.py
+    solutions/15_real_weights.ipynb solutions/13_vision_transformer.ipynb tests/test_authors_guide.py
+    tests/test_instruments.py tests/test_reading.py tests/test_predictions_in_browser.py tests/test_grade_parity.py
+    solutions/11b_judging_translations.ipynb tests/test_origin.py solutions/03_bottleneck_and_version_0.ipynb
+    tests/test_atoms.py tests/test_nbgrader.py solutions/06_multi_head.ipynb tests/test_grade_cheats.py
+    tests/test_blanks.py solutions/08_wires.ipynb tests/test_long_runs.py tests/test_plots.py
+    solutions/09_positions.ipynb tests/test_seeds.py solutions/07_masks.ipynb tests/test_hard_answers.py
+    tests/test_combinations.py tests/test_site.py tests/test_grade_honest.py tests/test_grade_dask.py
+    tests/test_one_click.py tests/test_similar.py tests/test_update.py tests/test_true_cards.py tests/test_flags.py
+    solutions/04_scaling.ipynb tests/test_kept.py solutions/00_big_picture.ipynb tests/test_confine.py
 """.split()
 
 
