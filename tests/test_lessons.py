@@ -14,14 +14,14 @@ from course_lib.staff.lesson_text import LESSONS, SOLUTIONS, lesson_stems, noteb
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
-LONG = ("03", "06", "08", "10", "11", "11b", "12", "12b", "13", "13b", "14b")  # they train for long
+LONG = ("03", "06", "08", "10", "11", "11b", "12", "12b", "13", "13b", "14b", "17")  # they train for long
 LONGER = ("11", "11b", "12", "12b", "15", "15b", "16")  # a sitting of 90 minutes
 HURRY = """
 import course_lib
 import torch
 from course_lib import training
 from course_lib.data import small_french
-from course_lib.experiments import language, training_loop, twins
+from course_lib.experiments import language, repeats, training_loop, twins
 
 course_lib.claim = lambda *claimed: None
 
@@ -30,7 +30,7 @@ def three_steps(model, loss_of, batches, *args, whole=training.fit, **kwargs):
     losses = whole(model, loss_of, [b for _, b in zip(range(3), batches)], *args, **kwargs)
     return torch.cat([losses, losses[-1:].expand(len(batches) - len(losses))])
 
-training.fit = three_steps
+training.fit = language.fit = repeats.fit = three_steps
 training_loop.losses_of = lambda loop, model, batches, *rest, whole=training_loop.losses_of: (
     whole(loop, model, [b for _, b in zip(range(3), batches)], *rest).repeat(24))
 twins.split_of_twins = lambda seed, whole=twins.split_of_twins: whole(seed, (200, 50, 100))
