@@ -109,8 +109,22 @@ def test_right_wrong_copied_and_open_answers_are_told(course, capsys):
     for student, key in (("ada", "perplexity"), ("ada", "temperature"), ("cem", "scale")):
         assert found[student, f"question {key}"] == ("0", "It is not answered.")
     assert flags == [{"student": "ada", "item": "question causal", "right for": "ben"}]
-    says = "2 of 36 answers are right, 1 would be right for others; of nobody on the roster: dan"
+    says = "2 of 36 answers are right, 1 would be right for others; of nobody on the roster: dan.ipynb"
     assert says in capsys.readouterr().out
+
+
+def test_sheets_that_a_platform_has_renamed_are_found(course, capsys):
+    """Canvas puts words before a file's name, Moodle a folder around it: a class in which nobody handed in anything."""
+    sheets = course / "sheets"
+    for student in ("ada", "ben"):
+        fill(course, student, scale=variant(FAMILIES["scale"], student).right)
+    (sheets / "ada.ipynb").rename(sheets / "lovelaceada_4711_815_ada.ipynb")
+    (sheets / "Ben Doe_12_assignsubmission_file_").mkdir()
+    (sheets / "ben.ipynb").rename(sheets / "Ben Doe_12_assignsubmission_file_" / "ben.ipynb")
+    (sheets / "late_1_2_cem.ipynb").write_bytes((sheets / "cem.ipynb").read_bytes())
+    status, rows, _ = marked(course, "--lessons", "04")
+    assert status == 0 and [row["student"] for row in rows if row["points"] == "1"] == ["ada", "ben"]
+    assert "there are several of one student: take all but one away" in capsys.readouterr().err
 
 
 def test_the_grader_takes_the_marks(course):
@@ -148,6 +162,13 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys, roster, more, say
     assert command.main(["sheets", str(tmp_path / "roster.csv"), "-o", str(tmp_path / "out"), *more]) == 1
     said = capsys.readouterr().err
     assert says in said and said.count("\n") == 1
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(course, capsys):
+    """A table of marks in which everybody has zero points, for a slip in a path."""
+    words = ["marks", str(course / "roster.csv"), str(course / "shets"), "-o", str(course / "marks.csv")]
+    assert command.main(words) == 1 and "shets is no folder" in capsys.readouterr().err
+    assert not (course / "marks.csv").exists()
 
 
 def test_the_questions_can_be_listed(capsys):

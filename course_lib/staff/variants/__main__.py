@@ -1,7 +1,7 @@
 """Questions with numbers of each student's own.
 
     python -m course_lib.staff.variants sheets ROSTER -o DIR     a notebook for each student, DIR/ID.ipynb
-    python -m course_lib.staff.variants marks ROSTER HANDED_IN -o MARKS.csv     what came back in a folder of that form
+    python -m course_lib.staff.variants marks ROSTER HANDED_IN -o MARKS.csv     what came back in a folder
     python -m course_lib.staff.variants list     the questions, and the lessons they are about
 
 ROSTER is a CSV with a column id. MARKS.csv is what `grade --manual` takes; MARKS.flags.csv beside it names answers that
@@ -67,24 +67,36 @@ def _sheets(options, families, students):
 
 
 def _marks(options, families, students):
-    rows, unreadable = [], 0
-    for student in students:
-        path = options.folder / f"{student}.ipynb"
+    if not options.folder.is_dir():
+        raise VariantsError(f"{options.folder} is no folder: give the one that the sheets came back in")
+    files, rows, unreadable = sorted(options.folder.rglob("*.ipynb")), [], 0
+    theirs = {student: [path for path in files if _is_of(path, student)] for student in students}
+    for student, paths in theirs.items():
         given = {}
-        if path.exists():
-            try:
-                given = answers(path.read_text(encoding="utf-8", errors="replace"))
-            except ValueError as error:
-                unreadable += 1
-                print(f"{path}: {error}; it counts as not answered", file=sys.stderr)
+        try:
+            given = _given(paths)
+        except ValueError as error:
+            unreadable += 1
+            print(f"{', '.join(map(str, paths))}: {error}; it counts as not answered", file=sys.stderr)
         rows += marks(student, given, families, students, options.term)
     flags = [(m.student, m.item, "; ".join(m.fits)) for m in rows if m.fits]
     _write(options.out, ("student", "item", "points", "comment"), [m[:4] for m in rows])
     _write(options.out.with_suffix(".flags.csv"), ("student", "item", "right for"), flags)
-    strangers = {path.stem for path in options.folder.glob("*.ipynb")} - {*students}
-    more = f"; of nobody on the roster: {', '.join(sorted(strangers))}" if strangers else ""
+    strangers = [path.name for path in files if path not in sum(theirs.values(), [])]
+    more = f"; of nobody on the roster: {', '.join(strangers)}" if strangers else ""
     return (f"{sum(m.points for m in rows)} of {len(rows)} answers are right, {len(flags)} would be right for others"
             f"{f', {unreadable} sheets cannot be read' if unreadable else ''}{more}")
+
+
+def _is_of(path, student):
+    """Is it this student's sheet, also where a platform has put words before its name?"""
+    return path.stem == student or path.stem.endswith(f"_{student}")
+
+
+def _given(paths):
+    if len(paths) > 1:
+        raise ValueError("there are several of one student: take all but one away")
+    return answers(paths[0].read_text(encoding="utf-8", errors="replace")) if paths else {}
 
 
 def _write(path, titles, rows):
