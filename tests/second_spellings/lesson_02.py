@@ -44,6 +44,13 @@ def shares_of_the_plain_sum(x):
 
 
 def denominator_without_its_axis(x):
+    scores = torch.mm(x, x.t())
+    numerator = torch.exp(scores - scores.max())
+    denominator = torch.einsum("ts->t", numerator)
+    return torch.einsum("ts,sd->td", numerator / denominator, x)
+
+
+def bare_exponentials_and_a_denominator_without_its_axis(x):
     numerator = torch.exp(torch.mm(x, x.t()))
     denominator = torch.einsum("ts->t", numerator)
     return torch.einsum("ts,sd->td", numerator / denominator, x)
@@ -169,5 +176,15 @@ SPELLINGS = {
         "overflows": plain_exponentials,
         "squeezes-everything": squeezed_batch,
         "mixes-features": features_meet_features,
+    },
+}
+
+UNNAMED = {
+    "reweight": {
+        "divides-columns": (
+            bare_exponentials_and_a_denominator_without_its_axis,
+            "it overflows, too; of a table that is the same when turned, its columns may as well have been summed",
+            "wrong-axis", "overflows",
+        ),
     },
 }

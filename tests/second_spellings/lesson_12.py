@@ -646,6 +646,12 @@ def next_too_large_a_k(logits, temperature=1.0, top_k=None):
 
 def next_softmax_over_the_batch(logits, temperature=1.0, top_k=None):
     scores = torch.where(kept(logits, top_k), logits, float("-inf")) / temperature
+    e = (scores - scores.amax(dim=0)).exp()
+    return e / e.sum(dim=0)
+
+
+def next_bare_exponentials_over_the_batch(logits, temperature=1.0, top_k=None):
+    scores = torch.where(kept(logits, top_k), logits, float("-inf")) / temperature
     e = scores.exp()
     return e / e.sum(dim=0)
 
@@ -955,6 +961,11 @@ SPELLINGS = {
 }
 
 UNNAMED = {
+    "next_token_probs": {
+        "softmax-over-the-batch": (
+            next_bare_exponentials_over_the_batch, "it overflows, too", "softmax-over-the-batch", "overflowing",
+        ),
+    },
     "get_batch": {
         "first-half-of-the-places": (
             batch_first_half_of_the_places,
