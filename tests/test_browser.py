@@ -200,14 +200,15 @@ COLOURS = """e => {
 }"""
 
 
-def test_the_map_leads_to_the_next_exercise_and_a_lesson_to_the_glossary(browser, tmp_path):
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_the_map_leads_to_the_next_exercise_and_a_lesson_to_the_glossary(browser, tmp_path, theme):
     """A map that cannot be read in the dark or on a narrow page, or whose links end in “file not found”."""
     course = tmp_path / "course"
     for name in ("lessons", "docs"):
         shutil.copytree(ROOT / name, course / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "my_answers"))
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(MAP)], metadata=KERNEL),
                    course / "lessons" / "map.ipynb")
-    with jupyter_lab(course, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
+    with jupyter_lab(course, tmp_path, themes={"theme": theme}) as address:
         page = browser.new_page(viewport={"width": 1400, "height": 1600})
         page.goto(address("lessons/map.ipynb"))
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)

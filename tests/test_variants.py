@@ -137,6 +137,27 @@ def test_the_grader_takes_the_marks(course):
     assert scores["ben"]["question scale"] == (0, "It is not answered.")
 
 
+@pytest.mark.parametrize("written", ["1" + 400 * "0", "1e999", "1e200 * 1e200", "True", "'2'", "2 ** 3", "f(2)"])
+def test_what_is_no_number_of_this_world_is_not_answered(course, written):
+    """One sheet with a number of 400 digits, and nobody gets any marks."""
+    fill(course, "ada", scale=written)
+    status, rows, _ = marked(course, "--lessons", "04")
+    assert status == 0 and next(row["comment"] for row in rows if row["item"] == "question scale") in (
+        "It is not answered.", "Too large.")
+
+
+@pytest.mark.parametrize("cell", [5000 * "(", "answers = {'scale': " + 20_000 * "-" + "1}", "x = '\x00'"])
+def test_code_that_python_cannot_read_is_left_out(course, cell):
+    """A cell that brings the parser down, below a good one."""
+    right = variant(FAMILIES["scale"], "ada").right
+    fill(course, "ada", scale=right)
+    path = course / "sheets" / "ada.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"].append(notebook["cells"][-1] | {"source": cell, "id": "last"})
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    assert answers(path.read_text(encoding="utf-8"))["scale"] == right
+
+
 NO_ANSWERS = json.dumps({"cells": [{"cell_type": "code", "source": "answers = 1"}]})
 
 

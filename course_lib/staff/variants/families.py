@@ -7,6 +7,7 @@ import hashlib
 import math
 import random
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ class Family(NamedTuple):
     draw: Callable
 
 
+@cache
 def variant(family, student, term=""):
     """The Question that a student is asked: the same each time, and with other numbers in another term.
 

@@ -38,7 +38,7 @@ def answers(text):
     for source in reversed(sources):
         try:
             tree = ast.parse(source)
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # whatever was written there
             continue
         for node in reversed(tree.body):
             if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["answers"] \
@@ -55,7 +55,7 @@ def _plain(node):
 def _number(node):
     """The number that an expression of numbers is; None where it is anything else."""
     match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and abs(value) < LARGEST:
             return value
         case ast.UnaryOp(op=ast.USub(), operand=operand) if (value := _number(operand)) is not None:
             return -value
@@ -68,4 +68,5 @@ def _number(node):
     return None
 
 
+LARGEST = 1e300  # what is larger, or no number, is no answer
 DO = {ast.Add: float.__add__, ast.Sub: float.__sub__, ast.Mult: float.__mul__, ast.Div: float.__truediv__}
