@@ -79,7 +79,5 @@ def _on(course, here):
 def _surprised(course, guessed):
     """What surprised, in the last lesson where something did."""
     for row in sorted(guessed.surprising, key=lambda row: row["lesson"])[-1:] if guessed else ():
-        lesson = next((lesson for lesson in course if lesson.number == row["lesson"]), None)
-        link = course_map.linked(lesson.link(section=row["cell"]) if lesson else "", escape(row["concept"]))
-        yield (f"What surprised you: {link} (lesson {row['lesson']}).",
+        yield (f"What surprised you: {course_map.to_concept(course, row)} (lesson {row['lesson']}).",
                f"What surprised you: {row['concept']} (lesson {row['lesson']}).")

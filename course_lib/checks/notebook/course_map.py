@@ -121,14 +121,15 @@ def _row(lesson):
 
 
 def _surprises(course, guessed):
-    where = {lesson.number: lesson for lesson in course}
-    rows = ""
-    for row in guessed.surprising:
-        lesson = where.get(row["lesson"])
-        way = linked(lesson.link(section=row["cell"]) if lesson else "", escape(row["concept"]))
-        rows += f"<li>{way} (lesson {row['lesson']})</li>"
+    rows = "".join(f"<li>{to_concept(course, row)} (lesson {row['lesson']})</li>" for row in guessed.surprising)
     listed = f'<br>{guesses.READ_AGAIN}</p><ul style="margin:4px 0">{rows}</ul>' if rows else "</p>"
     return f'<p style="margin:4px 0">{guessed.says}{listed}'
+
+
+def to_concept(course, row):
+    """The name of a concept, a row of the map of concepts, as a link to where it is taught, if that is at hand."""
+    lesson = next((lesson for lesson in course if lesson.number == row["lesson"]), None)
+    return linked(lesson.link(section=row["cell"]) if lesson else "", escape(row["concept"]))
 
 
 def linked(address, html):
