@@ -144,20 +144,51 @@ def requests(path):
             (_csv(path, ("student", "exercise", "request")) if Path(path).exists() else ())]
 
 
+def roster(path):
+    """Read who is in the class.
+
+    path:    a CSV with the column id, and any others of ON_THE_ROSTER
+    returns: {id: {column: what it says}}
+    raises:  PolicyError, with a sentence for each line that cannot be taken as it is
+    """
+    found, seen, mistakes = {}, set(), []
+    for line, row in _csv(path, ("id",)):
+        about = {key: row.get(key, "") for key in ON_THE_ROSTER}
+        twice = [about[key] for key in ("id", *IDS) if about[key] and (key, about[key]) in seen]
+        if twice or not about["id"]:
+            mistakes.append(f"{path.name}, line {line}: " + (f"{twice[0]} stands there twice." if twice
+                                                             else "there is no id."))
+        seen |= {(key, about[key]) for key in ("id", *IDS)}
+        about["name"] = about["name"] or f"{about['first_name']} {about['last_name']}".strip()
+        found[about["id"]] = about
+    if mistakes:
+        raise PolicyError("\n".join(mistakes))
+    return found
+
+
 def everybody(connection, settings):
+    """All students, those who handed something in and those on the roster, as `on_the_roster` gives them."""
+    students = [student for student, in connection.execute("SELECT student FROM submission")]
+    return on_the_roster(students, settings.roster)
+
+
+def on_the_roster(students, listed):
     """All students, sorted, each with what the roster says, {"id": …, "name": …}, or None where it does not.
 
-    These are those who handed something in, and those on the roster, under the book's spelling where it has one. A
-    submission belongs to the line with its name as id; else to the one line that a platform may have named it after.
+    students: the names that submissions have
+    listed:   as `roster` gives them
+
+    Those on the roster are there, too, under a submission's spelling where there is one. A submission belongs to the
+    line with its name as id; else to the one line that a platform may have named it after.
     """
-    students = dict.fromkeys(student for student, in connection.execute("SELECT student FROM submission"))
+    students = dict.fromkeys(students)
     known, left, theirs = _by_normal_form(students), {}, {}
-    for own, about in settings.roster.items():
+    for own, about in listed.items():
         if student := _find(own, known):
             students[student] = about
         else:
             left[own] = about
-    lines = _by_platform(settings.roster)
+    lines = _by_platform(listed)
     for student in [student for student, about in students.items() if about is None]:
         own = next((lines[name] for name in _named_by_a_platform(student) if name in lines), None)
         theirs.setdefault(own, []).append(student)
@@ -339,20 +370,12 @@ def _students(table, path, complain):
     if not isinstance(name, str):
         complain("file", "give the name of a CSV with the columns id, name and email, in quotes.")
         return {}
-    roster, seen = {}, set()
     try:
-        for line, row in _csv(path.parent / name, ("id",)):
-            about = {key: row.get(key, "") for key in ON_THE_ROSTER}
-            twice = [about[key] for key in ("id", *IDS) if about[key] and (key, about[key]) in seen]
-            if twice or not about["id"]:
-                complain("file", f"{name}, line {line}: " + (f"{twice[0]} stands there twice." if twice
-                                                             else "there is no id."))
-            seen |= {(key, about[key]) for key in ("id", *IDS)}
-            about["name"] = about["name"] or f"{about['first_name']} {about['last_name']}".strip()
-            roster[about["id"]] = about
+        return {"roster": roster(path.parent / name)}
     except PolicyError as error:
-        complain("file", str(error))
-    return {"roster": roster}
+        for mistake in str(error).splitlines():
+            complain("file", mistake)
+    return {}
 
 
 def _gradebook(table, path, complain):

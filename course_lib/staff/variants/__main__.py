@@ -1,11 +1,11 @@
 """Questions with numbers of each student's own.
 
     python -m course_lib.staff.variants sheets ROSTER -o DIR     a notebook for each student, DIR/ID.ipynb
-    python -m course_lib.staff.variants marks ROSTER HANDED_IN -o MARKS.csv     what came back in a folder
+    python -m course_lib.staff.variants marks ROSTER HANDED_IN -o MARKS.csv     what came back, in a folder or zip
     python -m course_lib.staff.variants list     the questions, and the lessons they are about
 
-ROSTER is a CSV with a column id. MARKS.csv is what `grade --manual` takes; MARKS.flags.csv beside it names answers that
-would be right for others.
+ROSTER is the grader's, a CSV with a column id. MARKS.csv is what `grade --manual` takes. MARKS.flags.csv beside it
+names students whose wrong answers are right for another one, more of them than chance would have it.
 """
 
 import argparse
@@ -13,8 +13,11 @@ import csv
 import sys
 from pathlib import Path
 
+from course_lib.staff.grade.platforms import own_name
+from course_lib.staff.grade.policy import PolicyError, on_the_roster, roster
+from course_lib.staff.grade.reading import ReadingError, submissions
 from course_lib.staff.variants.families import FAMILIES
-from course_lib.staff.variants.marking import marks
+from course_lib.staff.variants.marking import fits, marks
 from course_lib.staff.variants.sheets import answers, sheet
 
 
@@ -29,10 +32,10 @@ def main(arguments=None):
         if options.command == "list":
             print(*(f"{f.key:12} lesson {f.lesson:4} {f.concept}" for f in FAMILIES.values()), sep="\n")
         else:
-            families, students = _families(options.lessons), _students(options.roster)
+            families, listed = _families(options.lessons), _roster(options.roster)
             says = _sheets if options.command == "sheets" else _marks
-            print(says(options, families, students))
-    except VariantsError as error:
+            print(says(options, families, listed))
+    except (VariantsError, PolicyError, ReadingError) as error:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
@@ -48,55 +51,67 @@ def _families(lessons):
     return chosen
 
 
-def _students(path):
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    found = [row["id"].strip() for row in rows if (row.get("id") or "").strip()]
+def _roster(path):
+    found = roster(path)
     if not found:
-        raise VariantsError(f"{path} names nobody: it needs a column id, with a line for each student")
-    if wrong := next((name for name in found if found.count(name) > 1 or Path(name).name != name), None):
-        raise VariantsError(f"{path}: {wrong!r} stands there twice, or can be no file's name")
+        raise VariantsError(f"{path} names nobody: it needs a line for each student")
+    if wrong := next((student for student in found if Path(student).name != student), None):
+        raise VariantsError(f"{path}: {wrong!r} can be no file's name")
     return found
 
 
-def _sheets(options, families, students):
+def _sheets(options, families, listed):
     options.out.mkdir(parents=True, exist_ok=True)
-    for student in students:
+    for student in listed:
         (options.out / f"{student}.ipynb").write_text(sheet(student, families, options.term), encoding="utf-8")
-    return f"{len(students)} sheets of {len(families)} questions in {options.out}"
+    return f"{len(listed)} sheets of {len(families)} questions in {options.out}"
 
 
-def _marks(options, families, students):
-    if not options.folder.is_dir():
-        raise VariantsError(f"{options.folder} is no folder: give the one that the sheets came back in")
-    files, rows, unreadable = sorted(options.folder.rglob("*.ipynb")), [], 0
-    theirs = {student: [path for path in files if _is_of(path, student)] for student in students}
-    for student, paths in theirs.items():
-        given = {}
+def _marks(options, families, listed):
+    theirs, strangers = _whose(options.folder, listed)
+    given, unread = {}, 0
+    for student in listed:
         try:
-            given = _given(paths)
+            given[student] = _given(theirs.get(student, ()))
         except ValueError as error:
-            unreadable += 1
-            print(f"{', '.join(map(str, paths))}: {error}; it counts as not answered", file=sys.stderr)
-        rows += marks(student, given, families, students, options.term)
-    flags = [(m.student, m.item, "; ".join(m.fits)) for m in rows if m.fits]
-    _write(options.out, ("student", "item", "points", "comment"), [m[:4] for m in rows])
-    _write(options.out.with_suffix(".flags.csv"), ("student", "item", "right for"), flags)
-    strangers = [path.name for path in files if path not in sum(theirs.values(), [])]
-    more = f"; of nobody on the roster: {', '.join(strangers)}" if strangers else ""
-    return (f"{sum(m.points for m in rows)} of {len(rows)} answers are right, {len(flags)} would be right for others"
-            f"{f', {unreadable} sheets cannot be read' if unreadable else ''}{more}")
+            given[student], unread = {}, unread + 1
+            print(f"{student}: {error}; it counts as not answered", file=sys.stderr)
+    rows = [mark for student in listed for mark in marks(student, given[student], families, options.term)]
+    _write(options.out, ("student", "item", "points", "comment"), rows)
+    found = [(fit.student, fit.other, "; ".join(fit.keys), f"{fit.by_chance:.1g}")
+             for fit in fits(given, families, options.term)]
+    _write(options.out.with_suffix(".flags.csv"), ("student", "right for", "questions", "pairs by chance"), found)
+    nobodys = ", ".join(strangers)
+    return (f"{sum(mark.points for mark in rows)} of {len(rows)} answers are right, "
+            f"{len({fit[0] for fit in found})} students have answers that are right for another one"
+            f"{f', {unread} sheets cannot be read' if unread else ''}"
+            f"{f'; of nobody on the roster: {nobodys}' if strangers else ''}")
 
 
-def _is_of(path, student):
-    """Is it this student's sheet, also where a platform has put words before its name?"""
-    return path.stem == student or path.stem.endswith(f"_{student}")
+def _whose(path, listed):
+    """{id: submissions} by what a platform says, else by the name that a sheet was given, and who is not listed."""
+    handed_in, theirs, strangers = list(submissions(path)), {}, []
+    known = on_the_roster([submission.student for submission in handed_in], listed)
+    for submission in handed_in:
+        about = known[submission.student]
+        names = {Path(own_name(notebook.path.rpartition("/")[2])).stem for notebook in submission.notebooks}
+        own = about["id"] if about else next((name for name in names if name in listed), None)
+        if own is None:
+            strangers.append(submission.student)
+        else:
+            theirs.setdefault(own, []).append(submission)
+    return theirs, strangers
 
 
-def _given(paths):
-    if len(paths) > 1:
-        raise ValueError("there are several of one student: take all but one away")
-    return answers(paths[0].read_text(encoding="utf-8", errors="replace")) if paths else {}
+def _given(handed_in):
+    notebooks = [notebook for submission in handed_in for notebook in submission.notebooks]
+    if len(notebooks) > 1:
+        raise ValueError(f"there are several sheets, {', '.join(n.path for n in notebooks)}: take all but one away")
+    if notebooks:
+        return answers(notebooks[0].cells)
+    if handed_in:
+        raise ValueError(" ".join(handed_in[0].problems).removesuffix("."))
+    return {}
 
 
 def _write(path, titles, rows):

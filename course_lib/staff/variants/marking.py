@@ -1,8 +1,13 @@
-"""What answers to a student's own questions are worth, the thought behind a wrong one, and whose numbers it fits."""
+"""What answers to a student's own questions are worth, the thought behind a wrong one, and whose numbers they fit."""
 
+from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from course_lib.staff.variants.families import variant
+
+SELDOM = 0.05  # a fit is told where chance would make fewer such pairs than that in the whole class
+STRANGERS = [f"a stranger, number {n}" for n in range(300)]  # their numbers say how often an answer fits by chance
 
 
 class Mark(NamedTuple):
@@ -12,25 +17,56 @@ class Mark(NamedTuple):
     item: str
     points: int
     comment: str  # for the student
-    fits: tuple = ()  # others, whose numbers it would be right for; for the instructor
 
 
-def marks(student, given, families, everybody, term=""):
-    """A Mark for each question, in their order.
+class Fit(NamedTuple):
+    """A student whose wrong answers would be right for another one."""
 
-    given:     {question: number, or None}
-    everybody: all students, for whose numbers a wrong answer may be right
-    """
-    return [_mark(student, family, given.get(family.key), everybody, term) for family in families]
+    student: str
+    other: str
+    keys: tuple  # of the questions
+    by_chance: float  # how many such pairs are to be expected in a class where nobody has copied
 
 
-def _mark(student, family, number, everybody, term):
+def marks(student, given, families, term=""):
+    """A Mark for each question, in their order; given: {question: number, or None}."""
+    return [_mark(student, family, given.get(family.key), term) for family in families]
+
+
+def _mark(student, family, number, term):
     item = f"question {family.key}"
     if number is None:
         return Mark(student, item, 0, "It is not answered.")
     right, says = variant(family, student, term).reply(number)
-    if right:
-        return Mark(student, item, 1, says)
-    others = [other for other in everybody if other != student]
-    fits = tuple(other for other in others if variant(family, other, term).reply(number)[0])
-    return Mark(student, item, 0, says.removesuffix(" Run on, and compare."), fits)
+    return Mark(student, item, int(right), says.removesuffix(" Run on, and compare."))
+
+
+def fits(given, families, term="") -> Iterable[Fit]:
+    """Whose wrong answers are, together, right for somebody else more often than chance would have it.
+
+    given: {student: {question: number, or None}} of the whole class
+    """
+    pairs = len(given) * (len(given) - 1)
+    for student, numbers in given.items():
+        wrong = [(family, number) for family in families if (number := numbers.get(family.key)) is not None
+                 and not variant(family, student, term).reply(number)[0]]
+        chances = _at_least([_by_chance(family, number, term) for family, number in wrong])
+        for other in given:
+            keys = tuple(family.key for family, number in wrong if variant(family, other, term).reply(number)[0])
+            if other != student and keys and pairs * chances[len(keys)] < SELDOM:
+                yield Fit(student, other, keys, pairs * chances[len(keys)])
+
+
+@cache
+def _by_chance(family, number, term):
+    """How probable it is that a number is right for somebody, never quite 0."""
+    right = sum(variant(family, stranger, term).reply(number)[0] for stranger in STRANGERS)
+    return (right + 1) / (len(STRANGERS) + 1)
+
+
+def _at_least(chances):
+    """[how probable it is that at least k of these independent things happen], for k from 0 on."""
+    exactly = [1.0]
+    for p in chances:
+        exactly = [yes * p + no * (1 - p) for yes, no in zip([0.0, *exactly], [*exactly, 0.0], strict=True)]
+    return [sum(exactly[k:]) for k in range(len(exactly))]

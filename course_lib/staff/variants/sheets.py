@@ -1,7 +1,6 @@
 """A sheet for each student: a notebook with their questions, and a cell for their answers."""
 
 import ast
-import json
 
 import nbformat
 from nbformat import v4
@@ -25,16 +24,13 @@ def sheet(student, families, term=""):
     return nbformat.writes(v4.new_notebook(cells=cells))
 
 
-def answers(text):
-    """{question: number, or None} as a student has written them into a sheet; their code is read and never run.
+def answers(sources):
+    """{question: number, or None} as a student has written them; their code is read and never run.
+
+    sources: of the sheet's code cells
 
     raises: ValueError that says in a sentence why there are none
     """
-    try:
-        cells = json.loads(text)["cells"]
-        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError):
-        raise ValueError("it is no notebook") from None
     for source in reversed(sources):
         try:
             tree = ast.parse(source)
