@@ -36,7 +36,8 @@ def one_by_one(x):
     """Attention in loops, rounding otherwise."""
     rows = []
     for query in x:
-        e = torch.stack([torch.exp(query @ key / x.shape[1] ** 0.5) for key in x])
+        scores = torch.stack([query @ key / x.shape[1] ** 0.5 for key in x])
+        e = torch.exp(scores - scores.max())
         rows.append(sum(w * v for w, v in zip(e / e.sum(), x, strict=True)))
     return torch.stack(rows)
 

@@ -56,5 +56,17 @@ def by_every_order(layer):
                for order in permutations(range(5)))
 
 
-RIGHT_ANSWERS = {"is_equivariant": {f.__name__: f for f in (by_all_swaps, by_random_orders, by_matrices,
-                                                           by_neighbours, by_every_order)}}
+def by_rows_near_and_far(layer):
+    """Also scores beyond 88, whose exponentials are infinite in float32."""
+    generator = torch.Generator().manual_seed(1)
+    for scale in (1, 30):
+        x = scale * torch.randn(5, 3, generator=generator)
+        for _ in range(30):
+            order = torch.randperm(5, generator=generator)
+            if not torch.allclose(layer(x[order]), layer(x)[order], rtol=1e-4, atol=1e-4):
+                return False
+    return True
+
+
+RIGHT_ANSWERS = {"is_equivariant": {f.__name__: f for f in (by_all_swaps, by_random_orders, by_matrices, by_neighbours,
+                                                           by_every_order, by_rows_near_and_far)}}
