@@ -760,6 +760,8 @@ claim("with a ReLU between them they are not",
 # | 13 | a Vision Transformer | an image can be a sentence of patches |
 # | 14 | the general view, and an audit of claims | what is special about attention, and what is not? |
 # | 15 | a place for real weights in your own code | the last check: trained weights of others must fit it |
+# | 16 | a cache, attention in blocks | long texts cost memory and time |
+# | 17 | the tools that open a model | which heads make the answer, and how does one know? |
 #
 # Each lesson asks before it shows: click an answer, run on, compare. Nothing that you
 # click or solve is sent anywhere. It is kept in a folder beside the notebooks, and

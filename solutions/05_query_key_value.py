@@ -1441,11 +1441,10 @@ predict(
 #
 # <details><summary>An answer</summary>
 #
-# The second, if the others are to stay out of it. A word's score with itself is then the
-# squared length of its key, and of two words the one with the longer key scores at least as
-# high with itself as with the other ($k_1 \cdot k_2 \le |k_1| |k_2|$). So it cannot look
-# mostly at the other one. A time can look mostly at a place, whose key points the same way
-# and is longer.
+# The second. A word's score with itself is then the squared length of its key, and of two
+# words the one with the longer key scores at least as high with itself as with the other
+# ($k_1 \cdot k_2 \le |k_1| |k_2|$). So it cannot look mostly at the other one. A time can
+# look mostly at a place, whose key points the same way and is longer.
 #
 # </details>
 #

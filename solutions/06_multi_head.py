@@ -389,7 +389,7 @@ claim("after W_o “l'Afrique” knows who, what and when",
 claim("two heads tell three letters apart", heard == letters)
 
 # %% [markdown] name="in-signs"
-# ## In signs
+# ## In symbols
 #
 # Head $i$ has three matrices of its own. All $h$ results stand side by side, and $W^O$
 # follows:

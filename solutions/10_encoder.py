@@ -819,7 +819,7 @@ plots.show(draw.seeds(shifted, "accuracy", chance=True), "twins-shifted")
 # **absolute position**. In training X stood at places 3 to 8, and Y at 8 to 20, counted
 # from 0. Four places on, X stands where Y used to be. An encoder whose training has
 # *other* remarks in front of half of its reviews is right here, with each of five seeds.
-# (Lesson 15 has positions that know distances alone.)
+# (Lesson 15b has positions that know distances alone.)
 
 # %% tags=["claim"]
 # The proof

@@ -638,7 +638,7 @@ claim("the grown one, in your own code, beats counting",
 #
 # **SmolLM2** is decoder-only, too: 135 million parameters, two trillion tokens read ([Ben Allal
 # et al. 2025](https://arxiv.org/abs/2502.02737)). Four parts of it are newer than yours; lesson
-# 15 builds them:
+# 15b builds them:
 #
 # | | your GPT | SmolLM2 |
 # |---|---|---|

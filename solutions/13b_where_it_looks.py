@@ -688,7 +688,8 @@ claim("those that never look at it are right just as often",
 #
 # - A trained table of positions may know the grid, or not: after 142 million photos it does, after
 #   1,347 digits it does not, and need not.
-# - The class token's row says where it looks. Heads divide the work: thing, rim, heart, background.
+# - The class token's row says where it looks. Heads divide the work: ink and paper, or the thing
+#   and all else.
 # - Rollout follows the shares through all layers. One head that looks at a single patch can fill it.
 # - Leaving patches out tests a map. A map that is the same for all pictures may do as well, so test
 #   that, too.

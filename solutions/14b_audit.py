@@ -889,7 +889,6 @@ predict(
 # </details>
 
 # %%
-
 from course_lib.checks import suspects
 
 five = suspects("is_equivariant")  # A to E

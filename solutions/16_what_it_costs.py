@@ -437,8 +437,8 @@ print("of its speed at 256 KiB, at 16 MiB:", {n: f"{x:.0%}" for n, x in keeps.it
 # %% [markdown]
 # On our server, copying loses two thirds of its speed beyond the cache, and the softmax hardly
 # any. So *here* a softmax waits for arithmetic. On a GPU, whose arithmetic is far faster than its
-# memory, it does wait for memory, and that is what FlashAttention was written for. What it saves
-# on every machine is memory.
+# memory, it does wait for memory (Dao et al. 2022, section 2.1), and that is what FlashAttention
+# was written for. What it saves on every machine is memory.
 
 # %% tags=["claim"]
 # The proof

@@ -1,7 +1,6 @@
 """Pictures of the course: every figure with its description, every heat map with a stated scale."""
 
 import math
-from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +11,6 @@ from matplotlib.path import Path
 
 from course_lib.display import style
 from course_lib.display.descriptions import description
-from course_lib.display.live import somebody_is_looking
 from course_lib.display.pictures import STRIP, as_html
 
 style.use()
@@ -161,52 +159,3 @@ def scale(axes, kind=None):
     strip.set_ticks(ends, labels=[f"{end:.3g}".replace("-", "−") for end in ends])
     strip.outline.set_visible(False)
     strip.ax.tick_params(length=0)
-
-
-def attention_figure(weights, rows, columns, alt, heads=None, wide=3):
-    """Show attention patterns side by side, one a head; in a live notebook, let the reader also pick one.
-
-    weights: (H, Tq, Tk) tensor, or H tensors (Tq, Tk) whose Tq may differ
-    rows:    Tq names of who asks, or H lists of them; columns: Tk names of who is asked
-    alt:     what the picture shows, in a sentence or two, or the key of its description
-    heads:   H titles, by default "head 1" to "head H"
-    wide:    how many maps stand beside each other
-    """
-    maps = [head.detach() for head in weights]
-    names = rows if isinstance(rows[0], list | tuple) else [rows] * len(maps)
-    titles = heads or [f"head {h}" for h in range(1, len(maps) + 1)]
-    show(panels(dict(zip(titles, maps, strict=True)), names, columns, "weight", wide=wide, labels=("is asked", "asks")),
-         alt)
-    if somebody_is_looking():
-        _offer_a_choice(maps, names, columns, titles)
-
-
-def _offer_a_choice(maps, names, columns, titles):
-    """Buttons that pick one pattern, shown large; without ipywidgets nothing happens."""
-    try:
-        import ipywidgets
-    except ImportError:
-        return
-    buttons = ipywidgets.ToggleButtons(options=titles, description="Show", style={"button_width": "auto"})
-    picture = ipywidgets.HTML()
-
-    def draw(_=None):
-        i = titles.index(buttons.value)
-        figure, axes = plt.subplots(figsize=(0.9 * (len(columns) + 2), 0.8 * len(names[i]) + 1.6))
-        heat_map(axes, maps[i], names[i], columns, titles[i], kind="weight")
-        axes.set(xlabel="is asked", ylabel="asks")
-        said = _in_words(maps[i], names[i], columns)
-        picture.value = as_html(figure, f"{titles[i]}. {said}") + f"<p>{escape(said)}</p>"
-
-    buttons.observe(draw, names="value")
-    draw()
-    display(ipywidgets.VBox([buttons, picture]))
-
-
-def _in_words(weights, rows, columns):
-    """Where each row looks, in words."""
-    says = []
-    for row, shares in zip(rows, weights, strict=True):
-        even = float(shares.max() - shares.min()) < 0.005
-        says.append(f"{row}: all alike" if even else f"{row}: {columns[shares.argmax()]} {shares.max():.2f}")
-    return "Where each row looks most. " + "; ".join(says) + "."

@@ -10,7 +10,7 @@ from course_lib.attention import MultiHeadAttention
 from course_lib.experiments.plan import Plan, grid
 from course_lib.experiments.reader import Reader, trained_parameters
 from course_lib.masks import causal_mask
-from course_lib.positions import binary_positions, shift_matrix, sinusoidal_positions
+from course_lib.positions import binary_positions, sinusoidal_positions
 from course_lib.training import fit
 
 SYMBOLS, WIDTH, SHORT, LONG = 8, 32, 24, 96
@@ -48,25 +48,6 @@ def share_right(reader, window=LONG):
     texts = torch.randint(SYMBOLS, (200, LONG), generator=torch.Generator().manual_seed(5))
     mask = causal_mask(LONG).triu(1 - window)  # (96, 96)
     return (reader(texts, mask).argmax(-1)[:, 1:] == texts[:, :-1]).float().mean(0)
-
-
-def with_weights_by_hand(n):
-    """A Reader for texts of n symbols that nobody trained: W_q is the matrix of one
-    step back, W_v picks the symbol up."""
-    reader = Reader(SYMBOLS, SYMBOLS, 1, sinusoidal_positions(n, WIDTH))
-    # The symbol stands in the last 8 columns, the position is read from the others
-    positions = torch.diag((torch.arange(WIDTH) < 24).float())
-    with torch.no_grad():
-        for parameter in trained_parameters(reader):
-            parameter.zero_()
-        reader.embed.weight[:, 24:] = 10 * torch.eye(SYMBOLS)
-        # Times 100, so that the softmax is sharp
-        reader.attend.W_q.weight.copy_(100 * shift_matrix(-1, WIDTH) @ positions)
-        reader.attend.W_k.weight.copy_(positions)
-        reader.attend.W_v.weight[:SYMBOLS, 24:] = torch.eye(SYMBOLS)
-        reader.attend.W_o.weight.copy_(torch.eye(WIDTH))
-        reader.answer.weight[:, :SYMBOLS] = torch.eye(SYMBOLS)
-    return reader
 
 
 class TwoLayers(nn.Module):
