@@ -11,6 +11,7 @@ import torch
 
 from course_lib import checks
 from course_lib.checks.engine import locating, naming
+from tests.unchanged import skip_what_is_unchanged
 
 torch.set_num_threads(1)
 if os.name == "nt":  # the grader needs fork; on Windows it says so and ends
@@ -49,6 +50,7 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_collection_modifyitems(items):
     """Put the tests of long files first; within a file, and among the others, they stay as they are."""
+    skip_what_is_unchanged(items)
     items.sort(key=lambda item: LONG.index(name) if (name := item.nodeid.partition("::")[0]) in LONG else len(LONG))
 
 
