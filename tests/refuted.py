@@ -1,9 +1,9 @@
 """A claim and an edit of the code above it: does the claim fall? No training is run twice.
 
-    python -m tests.refuted     run the edits that are slow or new, and write down which slow ones were seen to fall
+    python -m tests.refuted     try the edits that are new, or of which something has changed; write down what was seen
 
-A slow edit is not tried again while nothing has changed that decides it: the code that runs, the data, torch, NumPy.
-With COURSE_REFUTE_ALL every edit is; each week it is.
+While nothing has changed that decides it (the code that runs, the data, torch, NumPy), an edit is tried every tenth
+day, and a slow one not at all. With COURSE_REFUTE_ALL all are tried; each week they are.
 """
 
 import os
@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -20,11 +21,20 @@ import torch
 from course_lib.experiments import canvases, digits, language, patients, repeats, training_loop, twins
 from course_lib.staff import refuting
 from course_lib.staff.lesson_text import read_lesson
+from tests.unchanged import is_due
 
-SEEN = refuting.FOLDER / "seen.tsv"  # which slow edits were seen to fall, as code and data were
+SEEN = refuting.FOLDER / "seen.tsv"  # which edits did what they are to do, as code and data were
 SLOW = 4  # seconds of processor time, with all trainings that it needs, from which on an edit is slow
 LEARNED = {}  # what came out of a training, which takes up to half a minute, and its seconds, by all that went in
 spared = [0.0]  # seconds of trainings that were not run again
+
+
+class Seen(NamedTuple):
+    """An edit that did what it is to do, or could not, as it is said: under which fingerprint, and how soon."""
+
+    mark: str
+    edit: str
+    pace: str  # "slow" or "quick"
 
 
 def once(given, train):
@@ -101,8 +111,9 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
     text = " ".join(" ".join(cell.source.split()) for cell in read_lesson(edit.stem).cells if cell.kind == "markdown")
     assert edit.said is None or edit.said in text, "the lesson does not say so"
     known = seen().get(str(edit))
-    if known and known == refuting.fingerprint(edit) and not os.environ.get("COURSE_REFUTE_ALL"):
-        pytest.skip("it was seen to fall, and nothing that decides it has changed")
+    if known and not os.environ.get("COURSE_REFUTE_ALL") and known.mark == refuting.fingerprint(edit) and (
+            known.pace == "slow" or not is_due(str(edit))):
+        pytest.skip("nothing that decides it has changed since it was tried; a quick one is tried every tenth day")
     monkeypatch.setattr(twins, "fitted", fitted)
     monkeypatch.setattr(training_loop, "losses_of", learned)
     monkeypatch.setattr(language, "trained", read)
@@ -115,29 +126,32 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
 
 
 def seen():
-    """{edit: the fingerprint under which it was seen to fall} of the slow ones."""
-    return dict(line.split("\t")[::-1] for line in SEEN.read_text(encoding="utf-8").splitlines())
+    """{edit: Seen} of all that were tried."""
+    lines = SEEN.read_text(encoding="utf-8").splitlines()
+    return {found.edit: found for found in (Seen(*line.split("\t")) for line in lines)}
 
 
 def main():
-    """Run what is slow or new, two lessons at a time; the exit status is 1 where a claim does not fall."""
+    """Try what is new or has changed, two lessons at a time; the exit status is 1 where a claim does not fall."""
     by_lesson = [list(edits) for _, edits in groupby(refuting.edits(), key=lambda edit: edit.stem)]
     with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(_slow_ones, by_lesson))
-    SEEN.write_text("".join(f"{mark}\t{edit}\n" for rows, _ in found for mark, edit in rows), encoding="utf-8")
-    print(*(edit for _, standing in found for edit in standing), f"{sum(len(rows) for rows, _ in found)} are slow",
-          sep="\n")
+        found = list(pool.map(_tried, by_lesson))
+    rows = [row for rows, _ in found for row in rows]
+    SEEN.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    print(*(edit for _, standing in found for edit in standing), sep="\n", end="\n" * any(s for _, s in found))
+    print(f"{len(rows)} edits did what they are to do, {sum(row.pace == 'slow' for row in rows)} of them slowly")
     return int(any(standing for _, standing in found))
 
 
-def _slow_ones(edits):
-    """([(fingerprint, edit)] of the slow ones that fall, edits under which a claim stands)."""
+def _tried(edits):
+    """([Seen], edits under which a claim stands)."""
     torch.set_num_threads(1)
     rows, standing, known = [], [], seen()
     for edit in edits:
         mark, began = refuting.fingerprint(edit), time.process_time() + spared[0]
-        if known.get(str(edit)) == mark:
-            rows.append((mark, edit))
+        before = known.get(str(edit))
+        if before and before.mark == mark:
+            rows.append(before)
             continue
         with pytest.MonkeyPatch.context() as monkeypatch, tempfile.TemporaryDirectory() as folder:
             try:
@@ -145,8 +159,8 @@ def _slow_ones(edits):
             except AssertionError:
                 standing.append(edit)
                 continue
-        if time.process_time() + spared[0] - began > SLOW:
-            rows.append((mark, edit))
+        pace = "slow" if time.process_time() + spared[0] - began > SLOW else "quick"
+        rows.append(Seen(mark, str(edit), pace))
     return rows, standing
 
 

@@ -78,11 +78,12 @@ def test_an_edit_that_cannot_be_made_is_one_line():
         assert "\n" not in str(error.value)
 
 
-def test_a_slow_edit_is_tried_again_as_soon_as_something_changes(monkeypatch, tmp_path):
+@pytest.mark.parametrize("pace", ["slow", "quick"])
+def test_an_edit_is_tried_again_as_soon_as_something_changes(pace, monkeypatch, tmp_path):
     """An edit that was seen to fall once, under other code, other data or another torch, and was never tried again."""
     edits = {str(edit): edit for edit in refuting.edits()}
     assert set(refuted.seen()) <= set(edits), "run python -m tests.refuted"
-    edit = next(edit for name, edit in edits.items() if name in refuted.seen() and edit.said is None)
+    edit = next(edits[name] for name, found in refuted.seen().items() if found.pace == pace and not edits[name].said)
     tried, mark = [], refuting.fingerprint(edit)
     assert refuting.fingerprint(edit._replace(into=edit.into + "  # more")) != mark
     with monkeypatch.context() as other:
@@ -95,12 +96,16 @@ def test_a_slow_edit_is_tried_again_as_soon_as_something_changes(monkeypatch, tm
         other.setattr(refuting, "_syntax", lambda path: "changed")
         assert refuting.fingerprint(edit) != mark
     monkeypatch.setattr(refuting, "falls", lambda edit: tried.append(edit) or True)
-    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): mark})
+    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen(mark, str(edit), pace)})
+    monkeypatch.setattr(refuted, "is_due", lambda name: False)
     with pytest.raises(pytest.skip.Exception):
         falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
     monkeypatch.setenv("COURSE_REFUTE_ALL", "1")
     falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
     monkeypatch.delenv("COURSE_REFUTE_ALL")
-    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): "another"})
+    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen("another", str(edit), pace)})
     falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
-    assert tried == [edit, edit]
+    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen(mark, str(edit), "quick")})
+    monkeypatch.setattr(refuted, "is_due", lambda name: True)
+    falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
+    assert tried == [edit] * 3

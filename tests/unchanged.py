@@ -33,18 +33,23 @@ def fingerprint(root=ROOT):
     return digest([read, sys.version_info[:2], torch.__version__])
 
 
-def left_out(nodeids, day, root=ROOT):
-    """Those of some tests that need not run on a day."""
+def left_out(nodeids, day=None, root=ROOT):
+    """Those of some tests that need not run on a day; by default, today."""
     green = root / GREEN
     if os.environ.get("COURSE_ALL_VERDICTS") or not green.exists() or green.read_text().strip() != fingerprint(root):
         return []
     of_an_answer = (nodeid for nodeid in nodeids if nodeid.partition("::")[0] in FILES and "[" in nodeid)
-    return [nodeid for nodeid in of_an_answer if (zlib.crc32(nodeid.encode()) + day) % PARTS]
+    return [nodeid for nodeid in of_an_answer if not is_due(nodeid, day)]
+
+
+def is_due(name, day=None):
+    """Is this the day, of ten, on which something is run though nothing has changed?"""
+    return (zlib.crc32(name.encode()) + (date.today().toordinal() if day is None else day)) % PARTS == 0
 
 
 def skip_what_is_unchanged(items):
     """Mark what pytest need not run today."""
-    known = set(left_out([item.nodeid for item in items], date.today().toordinal()))
+    known = set(left_out([item.nodeid for item in items]))
     for item in items:
         if item.nodeid in known:
             item.add_marker(pytest.mark.skip(reason=REASON))
