@@ -4,6 +4,7 @@ More often by hand: python -m tests.test_grade_again TIMES FILES FOLDER
 """
 
 import csv
+import math
 import os
 import random
 import shutil
@@ -14,12 +15,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from course_lib.checks.engine.time_limit import HAD, TookTooLong, time_limit
 from course_lib.staff.grade import confine
 from course_lib.staff.grade.failed_cells import FAILED, what_failed
+from course_lib.staff.grade.marking import _Student
 from course_lib.staff.grade.own_code import Piece
 from tests.awkward import POOL, batch
 from tests.test_grade_awkward import hand_in
@@ -155,6 +158,21 @@ def main(times, files, base):
         shutil.rmtree(base / "report")
     shutil.rmtree(base)
     return int(wrong > 0)
+
+
+STARVED = SimpleNamespace(verdict="timeout", reason=f"It was stopped{HAD} 2.6.")
+IN_VAIN = SimpleNamespace(verdict="timeout", reason="It was stopped.")
+
+
+@pytest.mark.parametrize(("mark", "alone", "tried"), [
+    (STARVED, None, 1), (STARVED, STARVED, 1), (STARVED, IN_VAIN, 0), (IN_VAIN, None, 0)])
+def test_what_never_had_its_time_is_tried_until_it_had(mark, alone, tried):
+    """A right answer of a few milliseconds that is too slow, since the machine was asleep twice."""
+    student, again = object.__new__(_Student), []
+    student.run, student.deadline, student.end = [], math.inf, lambda: None
+    student.mark = lambda *asked: again.append(asked)
+    student.another_chance("causal_mask", mark, {}, (), alone)
+    assert len(again) == tried
 
 
 if __name__ == "__main__":

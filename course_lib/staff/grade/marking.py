@@ -171,7 +171,8 @@ class _Student:
         others = {o for o in other_exercises(name, self.run) | imported
                   if o in before and (o in imported or not passed.get(o)) or o in imports_of_a_lesson(name)}
         given = sources_with_what_they_need(others, name)
-        slow = mark.verdict == "timeout" and HAD in mark.reason and not (alone and alone.verdict == "timeout")
+        in_vain = alone and alone.verdict == "timeout" and HAD not in alone.reason  # it had its time, and did not end
+        slow = mark.verdict == "timeout" and HAD in mark.reason and not in_vain
         if not slow and not given or time.monotonic() > self.deadline:
             return mark
         self.end()
