@@ -646,8 +646,8 @@ print("sixteen texts take so many times as long:",
 # %% [markdown]
 # **So it depends on the length, and on how many texts come at once.** Much of a recurrence's
 # time goes into getting from step to step, and other texts can share it. (On a GPU, with
-# thousands of small processors, chains of steps should cost more, and attention's lead be
-# longer. We measured on one core.) What long contexts cost, and what is done about it, is
+# thousands of small processors, chains of steps should cost more, and attention should
+# lead for longer. We measured on one core.) What long contexts cost, and what is done about it, is
 # lesson 16.
 
 # %% tags=["claim"]

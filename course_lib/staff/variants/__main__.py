@@ -94,7 +94,7 @@ def _whose(path, listed):
     known = on_the_roster([submission.student for submission in handed_in], listed)
     for submission in handed_in:
         about = known[submission.student]
-        names = {Path(own_name(notebook.path.rpartition("/")[2])).stem for notebook in submission.notebooks}
+        names = [Path(own_name(notebook.path.rpartition("/")[2])).stem for notebook in submission.notebooks]
         own = about["id"] if about else next((name for name in names if name in listed), None)
         if own is None:
             strangers.append(submission.student)

@@ -47,12 +47,13 @@ def fits(given, families, term="") -> Iterable[Fit]:
     given: {student: {question: number, or None}} of the whole class
     """
     pairs = len(given) * (len(given) - 1)
+    right_for = cache(lambda family, number: {s for s in given if variant(family, s, term).reply(number)[0]})
     for student, numbers in given.items():
         wrong = [(family, number) for family in families if (number := numbers.get(family.key)) is not None
-                 and not variant(family, student, term).reply(number)[0]]
+                 and student not in right_for(family, number)]
         chances = _at_least([_by_chance(family, number, term) for family, number in wrong])
         for other in given:
-            keys = tuple(family.key for family, number in wrong if variant(family, other, term).reply(number)[0])
+            keys = tuple(family.key for family, number in wrong if other in right_for(family, number))
             if other != student and keys and pairs * chances[len(keys)] < SELDOM:
                 yield Fit(student, other, keys, pairs * chances[len(keys)])
 
