@@ -21,6 +21,7 @@ from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import AND_MORE, as_html, card_rows
 from course_lib.display.markup import typeset
+from tests.second_spellings import lesson_11
 
 
 def attend(query, key, value, mask=None, drop=0.0, scale=None):
@@ -141,6 +142,33 @@ def test_what_else_fails_is_told_where_it_has_no_name():
     assert "On a GPU this would fail" in dict(card_rows(verdict))["And besides"]
     for mistake in exercise.mistakes:
         assert "And besides" not in dict(card_rows(judge(exercise, mistake.answer)))
+
+
+def test_dropout_in_another_place_is_told_beside_the_mistake_that_has_a_name():
+    """The missing skip alone: with a dropout of 1 both give numbers that are finite and wrong, and not the same."""
+    exercise = EXERCISES["SublayerConnection"]
+
+    class DropsTheNorm(exercise.verified):
+        def forward(self, x, sublayer):
+            return self.dropout(self.norm(sublayer(x)))
+
+    class DropsNothing(exercise.verified):
+        def forward(self, x, sublayer):
+            return self.norm(sublayer(x))
+
+    class LeavesXOut(exercise.verified):
+        def forward(self, x, sublayer):
+            return self.norm(self.dropout(sublayer(x)))
+
+    told = [[m.name for m in judge(exercise, answer).named] for answer in (DropsTheNorm, DropsNothing, LeavesXOut)]
+    assert told == [["no-skip", "dropout-after-the-norm"], ["no-skip", "dropout-missing"], ["no-skip"]]
+
+
+def test_positions_rounded_otherwise_are_no_other_dropout():
+    """"Something else is wrong, too", for positions that were float32 before they were float64."""
+    exercise = EXERCISES["Transformer"]
+    spelling = lesson_11.SPELLINGS["Transformer"]["counts-from-one"]
+    assert judge(exercise, spelling).besides is None
 
 
 def test_whoever_waits_for_two_mistakes_is_told_so(monkeypatch):

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from course_lib.checks.engine.asking import ask
+from course_lib.checks.engine.circumstances import TINY
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.lengths import BEYOND
@@ -112,7 +113,8 @@ def besides(exercise, mistakes, failures):
     them has all.
 
     Other finite numbers tell nothing, for other words for one thought are rounded otherwise; but where the mistake is
-    right, on another device, in what an error says, or in what becomes of an argument, they do.
+    right, where they show where dropout stands, on another device, in what an error says, or in what becomes of an
+    argument, they do.
     """
     telling = [f for f in failures if f.kind not in ("values", "shape") or f.cause or f.call.special not in EVERYWHERE
                or not all(t.isfinite().all() for t in f.reply.outputs)]
@@ -129,9 +131,16 @@ def _explains(exercise, mistake, failure):
     reply = reply_of(mistake, failure.call)
     theirs = compare(truth(exercise, failure.call), reply, failure.call)
     if failure.kind in ("values", "shape") and not failure.cause:
+        if _shows_dropout(failure.call) and not reply.error:
+            return theirs is not None and (alike(reply, failure.reply) or _far(reply, failure.reply) < TINY / 10)
         fine = all(t.isfinite().all() for t in failure.reply.outputs)
         return theirs is not None and bool(fine or reply.error or not all(t.isfinite().all() for t in reply.outputs))
     return theirs is not None and (theirs.kind, theirs.cause) == (failure.kind, failure.cause)
+
+
+def _shows_dropout(call):
+    """Is it asked in train mode, with a dropout under which the numbers show where dropout stands?"""
+    return call.train and call.special not in EVERYWHERE
 
 
 def with_another(exercise, mistakes, calls, replies, first, failures):
