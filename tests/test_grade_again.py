@@ -167,12 +167,13 @@ IN_VAIN = SimpleNamespace(verdict="timeout", reason="It was stopped.")
 @pytest.mark.parametrize(("mark", "alone", "tried"), [
     (STARVED, None, 1), (STARVED, STARVED, 1), (STARVED, IN_VAIN, 0), (IN_VAIN, None, 0)])
 def test_what_never_had_its_time_is_tried_until_it_had(mark, alone, tried):
-    """A right answer of a few milliseconds that is too slow, since the machine was asleep twice."""
-    student, again = object.__new__(_Student), []
+    """A right answer of a few milliseconds that is too slow, since the machine was asleep twice, or for half a minute
+    on end."""
+    student, limits = object.__new__(_Student), []
     student.run, student.deadline, student.end = [], math.inf, lambda: None
-    student.mark = lambda *asked: again.append(asked)
+    student.mark = lambda *asked: limits.append(student.patience)
     student.another_chance("causal_mask", mark, {}, (), alone)
-    assert len(again) == tried
+    assert limits == [3] * tried and student.patience == 1
 
 
 if __name__ == "__main__":

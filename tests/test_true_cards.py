@@ -39,6 +39,66 @@ def test_an_answer_in_which_chance_is_at_work_is_told_so():
     assert "order" not in result.message.split("Example")[0]
 
 
+def test_a_weight_that_nobody_sets_is_told_where_it_makes_three_answers():
+    """Positions that are learned were told that dropout is on."""
+    verified = EXERCISES["LanguageModel"].verified
+
+    class LearnsItsPositions(verified):
+        def __init__(self, vocab_size, d_model, *others):
+            super().__init__(vocab_size, d_model, *others)
+            self.places = torch.nn.Embedding(128, d_model)
+
+        def forward(self, ids):
+            x = self.table(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+            mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril()
+            for block in self.blocks:
+                x = block(x, mask)
+            return self.out(self.norm(x))
+
+    result = check(LearnsItsPositions, "LanguageModel", record=False)
+    assert result.mistake == "weights-of-its-own"
+    assert "places.weight is a weight that the docstring does not name" in result.message.replace("`", "")
+
+
+def test_an_error_of_ones_own_that_is_a_value_error_is_one():
+    """patchify by a library whose errors are RuntimeErrors of its own was refused."""
+    class SizeError(ValueError):
+        pass
+
+    def patchify(images, p):
+        if images.shape[-1] % p or images.shape[-2] % p:
+            raise SizeError("no")
+        return F.unfold(images, p, stride=p).transpose(1, 2)
+
+    assert check(patchify, record=False).passed
+
+
+def test_of_what_is_nearly_right_no_size_is_blamed():
+    """"Right without a mask, wrong with one" of a layer whose norms have another eps."""
+    class Rounds(EXERCISES["DecoderLayer"].verified):
+        def forward(self, *args):
+            return super().forward(*args) * (1 + 2e-4)
+
+    verdict = judge(EXERCISES["DecoderLayer"], Rounds)
+    assert not verdict.named and len(verdict.seen) == 1 and verdict.seen[0].startswith("Nearly right: no number is off "
+                                                                                      "by more than 0.02 %.")
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-6, 1e-3])
+@pytest.mark.parametrize("name", ["SublayerConnection", "EncoderLayer", "DecoderLayer", "Block"])
+def test_norms_of_another_library_are_told_by_their_eps(name, eps):
+    """"Wrong where d_ff is 7", and right where it is 5."""
+    class Other(EXERCISES[name].verified):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            for part in self.children():
+                if isinstance(part, torch.nn.LayerNorm):
+                    part.eps = eps
+
+    verdict = judge(EXERCISES[name], Other)
+    assert [m.name for m in verdict.mistakes] == ["another-eps"] and verdict.besides is None
+
+
 def test_an_answer_that_is_wrong_the_same_way_each_time_is_not_told_of_chance():
     """Whoever uses no randomness and is told of dropout looks for it in vain."""
     assert "three times" not in check(lambda q, k, v, mask=None: attend(q, k, v, mask, scale=0.37),

@@ -127,7 +127,7 @@ def test_who_hands_in_the_numbers_of_another_is_named(course, capsys):
     own = {row["item"].removeprefix("question ") for row in rows if row["student"] == "ada" and row["points"] == "1"}
     assert (flag["student"], flag["right for"]) == ("ada", "ben") and float(flag["pairs by chance"]) < 1e-6
     assert set(flag["questions"].split("; ")) == set(FAMILIES) - own
-    assert "1 students have answers that are right for another one" in capsys.readouterr().out
+    assert "1 student has answers that are right for another one" in capsys.readouterr().out
 
 
 def test_nobody_is_named_for_mistakes_of_their_own():
@@ -208,7 +208,7 @@ def test_what_cannot_be_read_is_said_and_counts_as_open(course, capsys, text):
     status, rows, _ = marked(course, "--lessons", "04,07")
     assert status == 0 and len(rows) == 3 * 3 and {row["points"] for row in rows} == {"0"}
     said = capsys.readouterr()
-    assert said.err.startswith("ada: ") and said.err.count("\n") == 1 and "1 sheets cannot be read" in said.out
+    assert said.err.startswith("ada: ") and said.err.count("\n") == 1 and "1 sheet cannot be read" in said.out
 
 
 @pytest.mark.parametrize(("roster", "more", "says"), [

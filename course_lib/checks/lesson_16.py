@@ -86,7 +86,7 @@ def long_ones(generator):
             Call((300 * large[0], *large[1:]), "large values"),
             Call(rising, "scores that rise from block to block"),
             Call((-rising[0], *rising[1:]), "scores that fall from block to block"),
-            Call((rising[0], rising[1] - 400, *rising[2:]), "scores that are all far below 0"),
+            Call((rising[0], rising[1] - 1e5, *rising[2:]), "scores that are all far below 0"),
             Call(make_blocks(generator, 3, 4, 2, 3, 9), "a block that is longer than the text")]
 
 

@@ -96,7 +96,7 @@ def ask(candidate, call, seconds=None):
         except KeyboardInterrupt:  # somebody who does not want to wait
             raise
         except BaseException as error:  # SystemExit and TookTooLong are no Exceptions
-            return Reply(error=(_kind(error), _one_line(error)), parameters=asked.parameters,
+            return Reply(error=(_kind(error, call.must_raise), _one_line(error)), parameters=asked.parameters,
                          printed=stdout.getvalue(), where=_where(error, asked.candidate))
 
 
@@ -363,9 +363,12 @@ def _detached(value):
     return value.detach() if isinstance(value, torch.Tensor) else value
 
 
-def _kind(error):
-    """The name of an error's type; NotImplementedError only where the answer itself says `raise`, and not torch."""
+def _kind(error, wanted=()):
+    """The name of an error's type, or which of those that are wanted it is a special case of; NotImplementedError only
+    where the answer itself says `raise`, and not torch."""
     name = type(error).__name__
+    if name != "NotImplementedError":  # of RuntimeError, and a blank says so
+        name = next((base.__name__ for base in type(error).__mro__ if base.__name__ in wanted), name)
     frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
     says_so = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")
     by_torch = frame.f_globals.get("__name__", "").startswith("torch.") or not says_so and _one_line(error)

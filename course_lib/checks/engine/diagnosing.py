@@ -11,6 +11,7 @@ from course_lib.checks.engine.exercise import argument_names, truth
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.engine.separating import where_it_is_right
 
+NEARLY = 0.005  # of the largest number, or of 1: by what sizes such errors are seen says nothing
 MOST = 2  # properties that are told: of more, nobody reads the first
 
 
@@ -66,7 +67,7 @@ def _of_a_test(exercise, failures, calls):
 
 
 def _how_far_off(failures):
-    """Are the numbers the right ones in another order, or all off by one factor? From the largest that can be seen."""
+    """Are the numbers the right ones in another order, all off by one factor, or all nearly right?"""
     pairs = [_first_that_differ(f) for f in failures if f.kind == "values"]
     pairs = [(t, r) for t, r in pairs if t.isfinite().all() and r.isfinite().all() and t.numel() > 2]
     if not pairs or not pairs[0][0].is_floating_point():
@@ -76,6 +77,10 @@ def _how_far_off(failures):
     factors = [(r.double() * t).sum() / t.square().sum() for t, r in pairs]
     if all(abs(f - 1) > 1e-3 and agree(f * t, r) for f, (t, r) in zip(factors, pairs, strict=True)):
         return (f"Every number is {number(factors[0])} times what it should be.",)
+    off = max(((t - r).abs().max() / t.abs().max().clamp(min=1)).item() for t, r in pairs)
+    if off < NEARLY and any(not f.call.special for f in failures):
+        return (f"Nearly right: no number is off by more than {max(100 * off, 0.01):.1g} %. Is a constant another one, "
+                "such as an eps, or are digits lost on the way?",)
     return ()
 
 

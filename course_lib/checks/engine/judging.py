@@ -37,6 +37,7 @@ CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it g
                  "at work, or something is kept from call to call. Where your code has dropout, is it still on outside "
                  "training? `F.dropout` needs `training=self.training`, and `F.scaled_dot_product_attention` needs "
                  "`dropout_p=0.0`.", None, None)
+OWN_WEIGHTS = "weights_of_its_own"  # another cause of three answers
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 
 
@@ -54,6 +55,7 @@ class Verdict:
     besides: Failure | None = None  # how it fails where none of these does
     seen: tuple = ()  # sentences that describe what is wrong, where no mistake is known
     located: tuple = ()  # where in its source it goes wrong, Locateds, where that was asked for
+    by_chance: bool = False  # asked the same once more, it gives another answer
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
@@ -103,7 +105,7 @@ def _judge(exercise, candidate, seed, ask, look_inside, waiting):
         return _judge_draws(exercise, calls, candidate, seed, ask)
     asked = calls[: len(replies)]
     verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting)
-    looks = look_inside and verdict.status == "wrong" and verdict.mistakes != (CHANCE,)
+    looks = look_inside and verdict.status == "wrong" and not verdict.by_chance
     return replace(verdict, located=_place(exercise, candidate, failures)) if looks else verdict
 
 
@@ -140,7 +142,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
     if seen := is_trivial(exercise, asked, replies):
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
-        return Verdict(exercise, "wrong", calls, by_chance, (CHANCE,))
+        return Verdict(exercise, "wrong", calls, by_chance, (_what_is_drawn(by_chance),), by_chance=True)
     if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
     if both := together(exercise, asked, replies, first.call, waiting, draws_alike):
@@ -221,6 +223,15 @@ def _by_chance(exercise, candidate, failures, ask):
     differ = not any(r.error for r in replies) and not any(
         alike(one, other) for one, other in zip(replies, replies[1:] + replies[:1], strict=True))
     return largest if differ else None
+
+
+def _what_is_drawn(failure):
+    """Why one question has three answers: a weight that nobody sets begins at random; else it is within the answer."""
+    known = failure.call.weights or failure.reply.parameters
+    own = [name for name in failure.reply.parameters if name not in known]
+    return Mistake(OWN_WEIGHTS, f"`{own[0]}` is a weight that the docstring does not name. It begins at random: made "
+                   "three times, with the same numbers in all other weights, your module gave three answers. What is "
+                   "it there for?", None, None) if own else CHANCE
 
 
 def _judge_draws(exercise, calls, candidate, seed, ask):

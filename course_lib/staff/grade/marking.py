@@ -41,6 +41,7 @@ STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
 KNOWN = 10_000  # verdicts that are kept for other students who say the same
 MOST_CHECKED = 5  # answers of one notebook that were checked, and written anew, that are judged until one is right
 MOST_PLACES = 50  # notebooks whose answers to one exercise are judged, until one is right
+STARVED = 3  # times the usual limits for what never had the processor for half of them
 ENOUGH = 2  # answers without an end, until another one is not tried alone
 LOSSES = 20  # children one submission may cost before the rest of its cells stay unrun
 # Which functions of torch's give an exercise away when they run, whatever name they were found by.
@@ -97,6 +98,8 @@ class Marker:
 
 class _Student:
     """One submission while it is graded."""
+
+    patience = 1  # times the usual limits that a cell and a call have
 
     def __init__(self, marker, run, own):
         self.marker, self.run, self.own = marker, run, own
@@ -176,7 +179,9 @@ class _Student:
         if not slow and not given or time.monotonic() > self.deadline:
             return mark
         self.end()
+        self.patience = STARVED if slow else 1
         again = self.mark(name, flags, given)
+        self.patience = 1
         self.end()
         better = again and (again.verdict == "pass" or mark.verdict in ("timeout", "missing"))
         return again if better else mark
@@ -283,8 +288,8 @@ class _Student:
                 for here in self.run:
                     if here not in self.skipped and self.losses <= LOSSES and (
                             self.only is None or here in self.only):
-                        error = self.child.run(here.notebook, here.name, here.source, self.marker.limits.cell,
-                                               self.deadline, here.module)
+                        error = self.child.run(here.notebook, here.name, here.source,
+                                               self.patience * self.marker.limits.cell, self.deadline, here.module)
                         if error:
                             self.failed[here] = error
                 here = None
@@ -352,7 +357,8 @@ class _Student:
         A verdict follows from what an answer says and from nothing else, and many of a class say the same.
         """
         def ask(_, *calls):
-            return self.child.ask(where, exercise.name, calls, self.marker.limits.call, self.deadline, used)
+            return self.child.ask(where, exercise.name, calls, self.patience * self.marker.limits.call, self.deadline,
+                                  used)
 
         def reply(_, call):
             if id(call) in said:

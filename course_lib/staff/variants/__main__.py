@@ -82,9 +82,10 @@ def _marks(options, families, listed):
              for fit in fits(given, families, options.term)]
     _write(options.out.with_suffix(".flags.csv"), ("student", "right for", "questions", "pairs by chance"), found)
     nobodys = ", ".join(strangers)
+    copied = len({fit[0] for fit in found})
     return (f"{sum(mark.points for mark in rows)} of {len(rows)} answers are right, "
-            f"{len({fit[0] for fit in found})} students have answers that are right for another one"
-            f"{f', {unread} sheets cannot be read' if unread else ''}"
+            f"{copied} {'student has' if copied == 1 else 'students have'} answers that are right for another one"
+            f"{f', {unread} sheet' + 's' * (unread > 1) + ' cannot be read' if unread else ''}"
             f"{f'; of nobody on the roster: {nobodys}' if strangers else ''}")
 
 
