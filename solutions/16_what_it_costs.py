@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 16 · What it costs
 #
-# *85 minutes: reading 29, predicting 20, writing 36 · needs lesson 12b · two exercises*
+# *89 minutes: reading 31, predicting 22, writing 36 · needs lesson 12b · two exercises*
 #
 # **At the end you can**
 #
@@ -445,6 +445,69 @@ print("of its speed at 256 KiB, at 16 MiB:", {n: f"{x:.0%}" for n, x in keeps.it
 claim("even in the processor's cache a softmax is less than half as fast as a copy",
       speed["softmax"][1] < speed["copy"][1] / 2)
 
+# %% [markdown] name="what-travels"
+# ### What travels
+#
+# How much is that? Count what is carried between memory and a small, fast store that holds M
+# numbers. The textbook writes its scores, reads them for the softmax, writes the weights and reads
+# those: $4\,T^2$ numbers.
+#
+# Online softmax carries no scores. But its queries have to fit into the store, with their sums,
+# their scores and a few keys and values: M / 4d queries, and d keys at a time. And for each block of
+# queries, *all* keys and values are carried in.
+
+# %%
+def carried(q, k, v, store):
+    """Attention, and how many numbers came and went beside a store of so many."""
+    d = q.shape[1]
+    outputs, numbers = [], 0
+    for some in q.split(store // (4 * d)):
+        outputs.append(in_blocks(some, k, v, d))
+        numbers += some.numel() + k.numel() + v.numel() + outputs[-1].numel()
+    return torch.cat(outputs), numbers
+
+
+out, numbers = carried(q, k, v, store=8192)
+print(f"carried {numbers:,}, the textbook {4 * 1000**2 + out.numel() * 4:,}")
+
+# %% tags=["predict"]
+predict(
+    "The vectors become twice as wide, the store stays. About how many times as many "
+    "numbers are carried?",
+    {
+        4: (
+            True,
+            "Each vector is twice as long, and half as many queries fit beside it, so "
+            "keys and values are carried in twice as often.",
+        ),
+        2: "So long are the vectors. How many queries fit into the store now?",
+        1: "The scores stay as many. Are they carried at all?",
+        8: "Queries and keys both grow. Is what travels their product?",
+    },
+    concept="C187",
+    within=0.1,
+)
+
+# %%
+wide = [torch.cat([x, x], -1) for x in (q, k, v)]  # (1000, 32)
+grows = {"twice as wide": carried(*wide, 8192)[1] / numbers,
+         "twice the store": carried(q, k, v, 16384)[1] / numbers}
+print({name: f"{times:.2f} times" for name, times in grows.items()})
+
+# %% [markdown]
+# A little less than 4, and more than a half, since queries and outputs travel once. So what is
+# carried grows like $T^2 d^2 / M$ (Dao et al. 2022, theorem 2), and no exact attention
+# carries less at every M (their proposition 3). Beside the textbook's $4\,T^2$ it is little as long
+# as $d^2$ is far below M: on a GPU 64² beside some 50,000, in 100 kilobytes.
+
+# %% tags=["claim"]
+# The proof
+claim("in blocks, with a small store, it is the same attention",
+      torch.allclose(out, textbook, atol=1e-4))
+claim("twice the width carries four times as many, twice the store half as many",
+      abs(grows["twice as wide"] - 4) < 0.3
+      and abs(grows["twice the store"] - 0.5) < 0.06)
+
 # %% [markdown] name="counted"
 # ## Operations and bytes, counted
 #
@@ -701,7 +764,8 @@ claim("two processes make the steps that one would make", shared_out is None
 #   never all scores at once.
 # - Autograd keeps the textbook's square; fused attention a line. Checkpointing keeps less and runs
 #   blocks twice.
-# - On a CPU a softmax waits for arithmetic, on a GPU for memory.
+# - On a CPU a softmax waits for arithmetic, on a GPU for memory. What online softmax carries to and
+#   fro grows like $T^2 d^2 / M$, not like $T^2$.
 # - A forward pass takes two operations per weight and token, a training step six. Writing one text
 #   at a time waits for memory on every machine.
 # - Eight bits for a weight cost next to nothing; two ruin the model.
