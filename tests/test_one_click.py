@@ -22,6 +22,8 @@ from course_lib.upkeep import versions
 
 NOTEBOOKS = [folder / f"{stem}.ipynb" for folder in (LESSONS, SOLUTIONS) for stem in lesson_stems()]
 
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{number_of(path.stem)}")
 def test_every_notebook_begins_with_its_version(path):
@@ -76,8 +78,11 @@ def elsewhere(tmp_path):
     return tmp_path
 
 
-def run_cells(elsewhere, course, cells):
-    """Run a lesson's code cells in a Python of their own, which installs the course from where is said."""
+def run_cells(elsewhere, course, cells, **more):
+    """Run a lesson's code cells in a Python of their own, which installs the course from where is said.
+
+    more: variables of the environment
+    """
     cells[0], count = re.subn(r'git\+[^"]+', course, cells[0])
     assert count == 1
     (elsewhere / "run.py").write_text(
@@ -92,7 +97,7 @@ def run_cells(elsewhere, course, cells):
         "print('ran with', course_lib.__version__, 'of', course_lib.__file__)\n")
     python = elsewhere / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")} | {"MPLBACKEND": "agg"}
-    return subprocess.run([python, "run.py"], cwd=elsewhere, env=variables, capture_output=True, text=True)
+    return subprocess.run([python, "run.py"], cwd=elsewhere, env=variables | more, capture_output=True, text=True)
 
 
 def code_cells(stem):
@@ -107,6 +112,7 @@ def test_a_lesson_by_itself_installs_the_course_and_runs_to_its_end(elsewhere):
     assert f"ran with {versions.VERSION} of {elsewhere / 'venv'}" in done.stdout, done.stdout[-2000:] + done.stderr
 
 
+@needs_git
 def test_a_lesson_that_cannot_install_the_course_ends_in_one_sentence(elsewhere):
     """A wall of pip's words, and then ModuleNotFoundError."""
     done = run_cells(elsewhere, f"git+{(elsewhere / 'nowhere').as_uri()}", code_cells("01_attention_before_networks"))
@@ -115,6 +121,18 @@ def test_a_lesson_that_cannot_install_the_course_ends_in_one_sentence(elsewhere)
     assert said[0].startswith("The course could not be installed. Is there a network? %pip install ")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there, programs are looked for elsewhere, too")
+def test_a_lesson_that_finds_no_git_says_so(elsewhere):
+    """FileNotFoundError: 'git', with a traceback, for somebody who has one notebook."""
+    (elsewhere / "empty").mkdir()
+    done = run_cells(elsewhere, f"git+{(elsewhere / 'nowhere').as_uri()}", code_cells("01_attention_before_networks"),
+                     PATH=str(elsewhere / "empty"))
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "Traceback" not in said
+    assert "The course could not be installed. Git is not installed. %pip install " in said
+
+
+@needs_git
 def test_a_version_that_is_not_released_is_told_so(elsewhere):
     """“Is there a network?”, to somebody who has one, of a tag that is not there."""
     repository = elsewhere / "repository"

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shutil
 import subprocess
 from datetime import date
 
@@ -15,6 +16,7 @@ from course_lib.staff.lesson_text import ROOT
 
 LOG = "# What is new\n\n## 0.2.0 (2030-01-02)\n\n- A lesson.\n\n## 0.1.0 (2029-01-02)\n\n- The first.\n"
 CITED = "title: x\nversion: 0.2.0\ndate-released: 2030-01-02\n"
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import runpy
+import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -377,6 +378,7 @@ def test_every_page_of_docs_is_a_page_of_the_site(monkeypatch, tmp_path):
     assert [(page.path, page.part) for page in command.documents()] == [("docs/new.md", REFERENCE)]
 
 
+@needs_the_extra
 def test_every_claim_is_listed_below_a_link_to_its_place():
     """A claim that a lesson proves and nobody can look up."""
     page, = claims.pages()
@@ -390,6 +392,7 @@ def test_every_claim_is_listed_below_a_link_to_its_place():
         assert f'<a href="lessons/{stem}.html' in page.text
 
 
+@needs_the_extra
 def test_sentences_in_circulation_are_listed_with_the_verdict_behind_a_click():
     """A false sentence that is listed as if the course said it; a verdict without its reason."""
     page, = claims.pages()
@@ -599,6 +602,7 @@ def test_glossary_links_lead_to_lessons_that_speak_of_the_term():
         assert meaning.endswith(".") and meaning.count(". ") == 0
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_pages_whose_sources_changed_are_named(tmp_path, monkeypatch):
     """A preview in which nobody finds what a pull request changes."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]

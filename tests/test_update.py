@@ -18,6 +18,7 @@ from course_lib.upkeep import open_notebooks, update
 ROOT = Path(__file__).parents[1]
 STUB = "def {}(x):\n    raise NotImplementedError"
 LIBRARY = "course_lib/attention.py"
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 def cell(source, kind="code", name=None):

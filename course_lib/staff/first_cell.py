@@ -15,6 +15,7 @@ if find_spec("course_lib") is None:
     %pip install -qqq --no-deps $course
     if find_spec("course_lib") is None:
         import subprocess
+        from shutil import which
 
         class NotInstalled(Exception):
             def _render_traceback_(self):
@@ -22,9 +23,10 @@ if find_spec("course_lib") is None:
 
         where, _, tag = course.removeprefix("git+").rpartition("@")
         ask = ["git", "ls-remote", where, f"refs/tags/{{tag}}"]
-        tags = subprocess.run(ask, capture_output=True, stdin=subprocess.DEVNULL)
-        missing = not tags.returncode and not tags.stdout
+        tags = which("git") and subprocess.run(ask, capture_output=True, stdin=subprocess.DEVNULL)
+        missing = tags and not tags.returncode and not tags.stdout
         why = f"There is no tag {{tag}}: it is not released." if missing else "Is there a network?"
+        why = why if tags else "Git is not installed."
         raise NotInstalled(f"The course could not be installed. {{why}} %pip install {{course}} in a cell says more.")
 
 import course_lib

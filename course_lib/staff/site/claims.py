@@ -3,8 +3,6 @@
 import re
 from html import escape
 
-from docutils.nodes import make_id
-
 from course_lib.staff.lesson_text import lesson_stems, read_lesson
 from course_lib.staff.site import audit
 from course_lib.staff.site.facts import counted
@@ -41,6 +39,8 @@ def pages(stems=None):
 
 def _parts(lesson):
     """{(heading, its anchor): [(cell, its claims)]}: which claims are proved below which heading."""
+    from docutils.nodes import make_id  # what makes the site's own anchors, and comes with it
+
     proved = {}
     for cell, says in proved_in(lesson):
         proved.setdefault(cell.line, (cell, []))[1].append(says)
