@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -67,7 +67,10 @@ def jupyter_lab(folder, tmp_path, **chosen):
         yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token=learner".format
     finally:
         server.terminate()
-        server.wait(20)
+        with suppress(subprocess.TimeoutExpired):  # it waits for its kernels, and on a busy machine for long
+            server.wait(60)
+        server.kill()
+        server.wait()
 
 
 def _wait_for(address, server, seconds=60):
