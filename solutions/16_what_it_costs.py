@@ -448,8 +448,8 @@ claim("even in the processor's cache a softmax is less than half as fast as a co
 # %% [markdown] name="what-travels"
 # ### What travels
 #
-# How much is that? Count what is carried between memory and a small, fast store that holds M
-# numbers. The textbook writes its scores, reads them for the softmax, writes the weights and reads
+# How much does FlashAttention save there? Count what is carried between memory and a small, fast
+# store that holds M numbers. The textbook writes its scores, reads them for the softmax, writes the weights and reads
 # those: $4\,T^2$ numbers.
 #
 # Online softmax carries no scores. But its queries have to fit into the store, with their sums,
@@ -498,7 +498,7 @@ print({name: f"{times:.2f} times" for name, times in grows.items()})
 # A little less than 4, and more than a half, since queries and outputs travel once. So what is
 # carried grows like $T^2 d^2 / M$ (Dao et al. 2022, theorem 2), and no exact attention
 # carries less at every M (their proposition 3). Beside the textbook's $4\,T^2$ it is little as long
-# as $d^2$ is far below M: on a GPU 64² beside some 50,000, in 100 kilobytes.
+# as $d^2$ is far below M: on a GPU 64² beside the 50,000 numbers of 16 bits in 100 kilobytes.
 
 # %% tags=["claim"]
 # The proof
