@@ -122,8 +122,7 @@ def encode(model, french):
 
 @torch.no_grad()
 def decode(model, english, memory):
-    """English token numbers so far (B, Tt), and the memory, to next words (B, Tt, "
-    "V)."""
+    """English token numbers so far (B, Tt), and memory, to next words (B, Tt, V)."""
     x = model.embed(english, model.tgt_embed)  # (B, Tt, d_model)
     for layer in model.decoder:
         x = layer(x, memory, causal_mask(english.shape[1]))
@@ -220,10 +219,10 @@ print("silent:    ", vectors_that_change(silent), "of", french.shape[1])
 # %% [markdown]
 # ### Yours: which attention?
 #
-# The translator has three kinds of attention: `"encoder"` (French words look at French
-# words), `"self_attn"` of the decoder (`"decoder.0.self"` and `"decoder.1.self"`), and
-# `"cross_attn"` (English words look at French words). Silence one kind. With which does
-# it write good English that has nothing to do with the French?
+# The translator's attentions are `"encoder"` (French words look at French words),
+# `"decoder.0.self"` and `"decoder.1.self"`, one in each decoder layer (English words look
+# at English words), and `"cross_attn"` (English words look at French words). Silence one of
+# the four. With which does it write good English that has nothing to do with the French?
 
 # %% tags=["yours", "nbval-ignore-output"]
 kind = "cross_attn"  # yours: one of the four names

@@ -663,13 +663,13 @@ claim("sixteen texts cost a recurrence less than half of what they cost attentio
 # %% [markdown] name="byte-pairs"
 # ## A real text, in pieces
 #
-# Python brings its own manual along, as plain text. Repeated paragraphs are dropped, and whole
-# *topics* are held out for validation and test: held-out lines beside trained ones would be too
-# easy. (Other versions of Python have other manuals, so your numbers may differ a little.)
+# Python brings its own manual along, as plain text; that of version 3.11 comes with the course.
+# Repeated paragraphs are dropped, and whole *topics* are held out for validation and test:
+# held-out lines beside trained ones would be too easy.
 
 # %%
+from course_lib.data.byte_pairs import LETTERS, learn_pairs, numbers, written_in
 from course_lib.experiments import language
-from course_lib.experiments.language import LETTERS, learn_pairs, numbers, written_in
 
 texts = language.manual()
 print(texts.train[20_000:20_300])

@@ -26,8 +26,8 @@ torch.set_num_threads(1)
 # The same text, the same tokens, the same 2,000 steps as in lesson 12. About a minute:
 
 # %%
+from course_lib.data.byte_pairs import LETTERS, learn_pairs, numbers, written_in
 from course_lib.experiments import language
-from course_lib.experiments.language import LETTERS, learn_pairs, numbers, written_in
 
 GPT, write = mine("LanguageModel"), mine("generate")
 texts, V, WINDOW = language.manual(), 512, 32

@@ -5,14 +5,12 @@ With more threads, workers on the same cores wait for each other most of the tim
 
 import os
 import shutil
-from hashlib import sha256
 
 import pytest
 import torch
 
 from course_lib import checks
 from course_lib.checks.engine import locating, naming
-from course_lib.experiments.language import manual
 from tests.unchanged import skip_what_is_unchanged
 
 torch.set_num_threads(1)
@@ -22,9 +20,6 @@ if os.name == "nt":  # the grader needs fork; on Windows it says so and ends
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
-MANUAL = "b9f79d35a5f53532"  # begins the digest of the manual that is in the stored outputs of these
-OF_THE_MANUAL = tuple(f"solutions/{name}.ipynb" for name in ("12_language_models", "12b_sampling_and_growing",
-                                                             "16_what_it_costs"))
 # The longest first, all of 10 seconds and more: each file goes to the worker that is free, and short ones at the end
 # leave none waiting for the other. `--durations=0` shows them.
 LONG = """
@@ -56,18 +51,7 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_collection_modifyitems(items):
     """Put the tests of long files first; within a file, and among the others, they stay as they are."""
     skip_what_is_unchanged(items)
-    compare_nothing_of_another_manual(items)
     items.sort(key=lambda item: LONG.index(name) if (name := item.nodeid.partition("::")[0]) in LONG else len(LONG))
-
-
-def compare_nothing_of_another_manual(items):
-    """Outputs that were made of Python's manual as it was in 3.11.7; with another Python the cells and their claims run
-    all the same."""
-    if sha256("".join(manual()).encode()).hexdigest().startswith(MANUAL):
-        return
-    for item in items:
-        if item.nodeid.startswith(OF_THE_MANUAL):
-            item.options["check"] = False
 
 
 @pytest.fixture(autouse=True)

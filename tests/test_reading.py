@@ -428,6 +428,7 @@ def test_any_usual_encoding_is_read(tmp_path, encoding):
     (as_bytes("x")[:-30], "line 1"), (b"\x89PNG\r\n\0\xff", "not text"), (b"\xff\xfe\x00", "not text"),
     (b"[" * 100_000, "nested"), (b'{"a":' * 100_000, "nested"), (b"[" * 5_000_000, "too many parts"),
     (b'{"cells": [' + b"1" * 10_000 + b"]}", "too long"), (b"<html>", "not valid JSON"), (b'{"cells": [}', "column 12"),
+    (b'{\n<<<<<<< HEAD\n"cells": []}', "marks of a conflict"),
     (b"\xef\xbb\xbf\xff{}", "not valid JSON")], ids=lambda value: str(value)[:20])
 def test_what_is_no_notebook_is_one_clear_sentence(tmp_path, content, says):
     """A traceback in the report, or a run that ends at the first broken file."""

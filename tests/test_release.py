@@ -111,7 +111,7 @@ def test_nothing_in_a_hand_out_shows_an_open_answer_or_a_mistake(number):
     secret = set().union(*(_secrets(EXERCISES[name]) for name in open_)) - set().union(*map(_pieces, over))
     assert len(secret) > 5
     files = package_files([lesson], fate) | handout_files([lesson], fate)
-    found = {(path, piece) for path, data in files.items() if not path.endswith(".npz")
+    found = {(path, piece) for path, data in files.items() if not path.endswith((".npz", ".bz2"))
              for piece in _shown(path, data.decode(), secret)}
     assert sorted((path, piece) for path, piece in found if piece not in ALLOWED.get(number, ())) == []
     assert ALLOWED.get(number, {}).keys() <= {piece for _, piece in found}
@@ -273,7 +273,9 @@ def test_a_hand_out_s_lesson_says_what_is_missing_and_runs_to_its_end_once_it_is
 def test_a_hand_out_brings_the_trained_things_that_its_lessons_open():
     """A translator that “cannot be read” in the first minute of a class; megabytes that nobody opens."""
     files = package_files([lesson for lesson in ALL if lesson.number == "00"], fates(ALL, ["00"]))
-    assert {Path(path).name for path in files if path.endswith(".npz")} == {"translator.npz", "word-vectors.npz"}
+    assert {Path(path).name for path in files if "/shipped/files/" in path} == {"translator.npz", "word-vectors.npz"}
+    files = package_files([lesson for lesson in ALL if lesson.number == "12"], fates(ALL, ["12"]))
+    assert "course_lib/shipped/files/manual.bz2" in files
 
 
 def _run(folder, stem, answer=None):

@@ -1,5 +1,7 @@
 """What ships with the course is small, whole, as it was written, and does what it is there for."""
 
+import sys
+
 import pytest
 import torch
 
@@ -20,8 +22,23 @@ def test_all_of_it_is_small_and_says_where_it_comes_from():
     assert sum(int(row["bytes"]) for row in rows) < 6e6
     for row in rows:
         assert things.path_of(row["name"]).stat().st_size == int(row["bytes"])
-        assert row["licence"] in ("MIT", "Apache-2.0", "CC BY 4.0") and row["source"]
+        assert row["licence"] in ("MIT", "Apache-2.0", "CC BY 4.0", "PSF-2.0") and row["source"]
         assert row["made_by"] == f"python -m course_lib.shipped.make {row['name']}"
+
+
+@pytest.mark.skipif(sys.version_info[:3] != (3, 11, 7), reason="another Python brings another manual along")
+def test_the_manual_is_the_one_that_python_brings_along():
+    """A text that somebody has edited."""
+    _, texts, _, source = make.manual()
+    assert {part: texts[part] for part in ("train", "validation", "test")} == shipped.manual()
+    assert "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in texts["licence"]
+    assert next(row["source"] for row in things.rows() if row["name"] == "manual.bz2") == source
+
+
+def test_no_paragraph_of_the_manual_s_test_text_is_in_another():
+    """A model that is asked what it has read before."""
+    train, validation, test = (set(text.split("\n\n")) for text in shipped.manual().values())
+    assert test and not test & (train | validation)
 
 
 def test_the_translator_translates_what_it_was_not_trained_on():

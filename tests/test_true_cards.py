@@ -73,6 +73,17 @@ def test_an_error_of_ones_own_that_is_a_value_error_is_one():
     assert check(patchify, record=False).passed
 
 
+def test_a_recursion_without_an_end_refuses_nothing():
+    """Python's RecursionError is a RuntimeError, and counted as the refusal of sizes that do not divide."""
+    def patchify(images, p):
+        if images.shape[-1] % p or images.shape[-2] % p:
+            return patchify(images, p)
+        return F.unfold(images, p, stride=p).transpose(1, 2)
+
+    result = check(patchify, record=False)
+    assert not result.passed and "RecursionError" in result.message
+
+
 def test_of_what_is_nearly_right_no_size_is_blamed():
     """"Right without a mask, wrong with one" of a layer whose norms have another eps."""
     class Rounds(EXERCISES["DecoderLayer"].verified):

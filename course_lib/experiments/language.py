@@ -10,12 +10,11 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
+from course_lib import shipped
+from course_lib.data.byte_pairs import LETTERS, learn_pairs, numbers, written_in
 from course_lib.experiments.plan import Plan
 from course_lib.language_model import LanguageModel, get_batch
 from course_lib.training import fit
-
-LETTERS = "\n" + "".join(map(chr, range(32, 127)))  # all others become question marks
-
 
 # --- Texts ------------------------------------------------------------------------------------------------------
 
@@ -29,14 +28,8 @@ class Texts(NamedTuple):
 
 
 def manual():
-    """Python's manual as Texts; no topic is in two of them, and no paragraph of the test text in another."""
-    from pydoc_data.topics import topics
-
-    seen = set()
-    texts = [new_paragraphs(topics[name], seen) for name in sorted(topics)]
-    return Texts(train="\n\n".join(t for i, t in enumerate(texts) if i % 8 not in (0, 4)),
-                 validation="\n\n".join(texts[0::8]),  # every eighth topic, whole
-                 test="\n\n".join(texts[4::8]))
+    """Python's manual, which ships with the course, as Texts."""
+    return Texts(**shipped.manual())
 
 
 def new_paragraphs(text, seen):
@@ -116,34 +109,6 @@ def bits_by_counting(follow, text, n, V):
             p = (kept + given[context] * p) / c
         bits -= math.log2(p)
     return bits
-
-
-# --- Byte pairs -------------------------------------------------------------------------------------------------
-
-
-def numbers(text):
-    """A string of tokens, token i written as chr(i), as a tensor of their numbers (T,)."""
-    return torch.frombuffer(bytearray(text.encode("utf-32-le")), dtype=torch.int32).long()
-
-
-def learn_pairs(text, V):
-    """Join the most frequent pair until there are V tokens."""
-    text, pairs = "".join(chr(LETTERS.index(c)) for c in text), []
-    for new in range(len(LETTERS), V):
-        ids = numbers(text)
-        counts = torch.bincount(ids[:-1] * V + ids[1:])
-        first, second = divmod(counts.argmax().item(), V)
-        pairs.append(chr(first) + chr(second))
-        text = text.replace(pairs[-1], chr(new))
-    return pairs
-
-
-def written_in(pairs, text):
-    """A text in tokens, by the same joins in the same order."""
-    text = "".join(chr(LETTERS.index(c)) for c in text)
-    for new, pair in enumerate(pairs, len(LETTERS)):
-        text = text.replace(pair, chr(new))
-    return text
 
 
 # --- Attention --------------------------------------------------------------------------------------------------

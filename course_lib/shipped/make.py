@@ -5,8 +5,10 @@ Three of them fetch weights once: word-vectors 84 MB, photo-looks 90 MB, reactio
 
 import argparse
 import json
+import platform
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 import torch
@@ -28,7 +30,8 @@ def translator():
 
 def language_model():
     """The grown language model of lesson 12b after 8,000 steps, and its byte pairs."""
-    from course_lib.experiments.language import learn_pairs, longer, manual, numbers, trained, written_in
+    from course_lib.data.byte_pairs import learn_pairs, numbers, written_in
+    from course_lib.experiments.language import longer, manual, trained
 
     text = longer(manual()).train
     pairs = learn_pairs(text, 512)
@@ -109,9 +112,25 @@ def paragraphs():
     return {}, {"paragraphs": found, "asked": asked}, "CC BY 4.0", "the course: its lessons 01 to 10"
 
 
+def manual():
+    """Python's manual in three parts; no topic is in two of them, and no paragraph of the test text in another."""
+    from pydoc_data.topics import topics
+
+    from course_lib.experiments.language import new_paragraphs
+
+    seen = set()
+    texts = [new_paragraphs(topics[name], seen) for name in sorted(topics)]
+    return ({}, {"train": "\n\n".join(t for i, t in enumerate(texts) if i % 8 not in (0, 4)),
+                 "validation": "\n\n".join(texts[0::8]),  # every eighth topic, whole
+                 "test": "\n\n".join(texts[4::8]),
+                 "licence": (Path(sysconfig.get_path("stdlib")) / "LICENSE.txt").read_text(encoding="utf-8")},
+            "PSF-2.0", "© 2001-2023 Python Software Foundation: pydoc_data.topics of Python "
+                       f"{platform.python_version()}; its licence is in the file")
+
+
 MAKERS = {"translator": translator, "language-model": language_model, "vision-transformer": vision_transformer,
           "word-vectors": word_vectors, "photo-looks": photo_looks, "paragraphs": paragraphs,
-          "reactions.safetensors": reactions}
+          "reactions.safetensors": reactions, "manual.bz2": manual}
 
 
 def main(arguments=None):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from course_lib.data.byte_pairs import LETTERS, numbers, written_in
 from course_lib.data.small_french import written
 from course_lib.data.vocabulary import BOS, EOS, SPECIAL, UNKNOWN, Vocabulary
 from course_lib.decoding import greedy_decode
-from course_lib.experiments.language import LETTERS, numbers, written_in
 from course_lib.language_model import LanguageModel
 from course_lib.shipped.things import ShippedError, read
 from course_lib.transformer import Transformer

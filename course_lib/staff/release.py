@@ -132,7 +132,8 @@ def package_files(chosen, decided):
         inside = path.relative_to(ROOT).as_posix()
         module = inside.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
         unwanted = "/staff/" in inside or "/checks/mistakes/" in inside
-        used = path.suffix in CARRIED or f"shipped.{path.stem.replace('-', '_')}(" in texts and path.suffix == ".npz"
+        opened = re.search(rf"\b{path.stem.replace('-', '_')}\(", texts) and path.suffix in (".npz", ".bz2")
+        used = opened or path.suffix in CARRIED
         if not used or unwanted or path.suffix == ".py" and module not in come:
             continue
         files[inside] = path.read_bytes()

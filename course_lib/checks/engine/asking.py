@@ -367,7 +367,7 @@ def _kind(error, wanted=()):
     """The name of an error's type, or which of those that are wanted it is a special case of; NotImplementedError only
     where the answer itself says `raise`, and not torch."""
     name = type(error).__name__
-    if name != "NotImplementedError":  # of RuntimeError, and a blank says so
+    if name not in ("NotImplementedError", "RecursionError"):  # of RuntimeError: a blank, and a loop that never ends
         name = next((base.__name__ for base in type(error).__mro__ if base.__name__ in wanted), name)
     frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
     says_so = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")

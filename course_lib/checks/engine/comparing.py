@@ -47,7 +47,8 @@ def compare(true, reply, call):
     if call.must_raise:
         if reply.error and reply.error[0] in call.must_raise:
             return None
-        return failure("error", f"It has to raise {' or '.join(call.must_raise)} here.", cause="no-error")
+        instead = f", and it raised {reply.error[0]}" if reply.error else ""
+        return failure("error", f"It has to raise {' or '.join(call.must_raise)} here{instead}.", cause="no-error")
     if reply.error:
         if reply.error[0] == "LostDevice":
             return failure("device", f"On a GPU this would fail: {reply.error[1]}.", cause="cpu-only")

@@ -148,8 +148,9 @@ def _json(data):
     try:
         return json.loads(decoded(data))
     except json.JSONDecodeError as error:
-        raise NoNotebook(f"is not valid JSON at line {error.lineno}, column {error.colno}: it may be incomplete or "
-                         "not a notebook") from None
+        why = "Git has left the marks of a conflict in it" if b"\n<<<<<<< " in data else \
+            "it may be incomplete or not a notebook"
+        raise NoNotebook(f"is not valid JSON at line {error.lineno}, column {error.colno}: {why}") from None
     except RecursionError:
         raise NoNotebook("is nested too deeply to be a notebook") from None
     except ValueError:  # Python reads no integer of more than some thousand digits
