@@ -737,8 +737,8 @@ rows = [[0.5, 0, 1.5, 1.5], [0.5, 0, 1.5, 1.5]]  # yours: two rows of four
 intervene(
     "other rows, the same output",
     rows,
-    run=lambda rows: by_name(features, ask(who, torch.cat([x[:3],
-                                                           torch.tensor(rows)]))[2]),
+    run=lambda rows: by_name(features, ask(
+        who, torch.cat([x[:3], torch.tensor(rows).float()]))[2]),
     holds=lambda result: result == by_name(features, out),
     among=lambda rows: sorted(map(list, rows)) != sorted(x[3:].tolist()),
     otherwise="Both get the same weight as long as alive + built is 3. Then only their "

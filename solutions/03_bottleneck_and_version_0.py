@@ -181,7 +181,7 @@ three = [2.0, 1, 5.0]  # yours: change one of 2, 1 and 0; none beyond 5 or −5
 intervene(
     "the cross-entropy of the last letter is below 0.1, and one logit was changed",
     three,
-    run=lambda three: -torch.tensor(three).log_softmax(0)[2].item(),
+    run=lambda three: -torch.tensor(three).float().log_softmax(0)[2].item(),
     holds=lambda loss: loss < 0.1,
     among=lambda three: max(map(abs, three)) <= 5
     and [a != b for a, b in zip(three, [2, 1, 0], strict=True)].count(True) <= 1,

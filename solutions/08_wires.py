@@ -920,8 +920,9 @@ line = torch.linspace(-2, 6, 81)[:, None]  # (81, 1)
 
 def small_network(W_1, b_1, W_2, b_2):
     """The hidden numbers (81, 2), and the output (81,)."""
-    hidden = (line @ torch.tensor([W_1]) + torch.tensor(b_1)).clamp(min=0)
-    return hidden, hidden @ torch.tensor(W_2) + b_2
+    W_1, b_1, W_2 = (torch.tensor(part).float() for part in ([W_1], b_1, W_2))
+    hidden = (line @ W_1 + b_1).clamp(min=0)
+    return hidden, hidden @ W_2 + b_2
 
 
 def at(out, *places):

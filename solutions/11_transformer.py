@@ -77,7 +77,7 @@ wish = [-1.0, -1.0, -1.0]  # yours: three numbers, for place, time and end
 intervene(
     "“in” is the most probable word",
     wish,
-    run=lambda three: words[(W @ torch.tensor(three)).argmax()],
+    run=lambda three: words[(W @ torch.tensor(three).float()).argmax()],
     holds=lambda word: word == "in",
     among=lambda three: len(three) == 3,
     shows="with {choice} it says “{result}”",

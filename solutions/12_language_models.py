@@ -845,7 +845,8 @@ def train(model, batches, optimizer, schedule):
         optimizer.zero_grad()  # yours
         loss.backward()  # yours
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()  # yours: the step, then the rate
+        # and yours: the step, then the rate
+        optimizer.step()  # yours
         schedule.step()  # yours
         yield loss
 

@@ -449,8 +449,8 @@ claim("even in the processor's cache a softmax is less than half as fast as a co
 # ### What travels
 #
 # How much does FlashAttention save there? Count what is carried between memory and a small, fast
-# store that holds M numbers. The textbook writes its scores, reads them for the softmax, writes the weights and reads
-# those: $4\,T^2$ numbers.
+# store that holds M numbers. The textbook writes its scores, reads them for the softmax, writes
+# the weights and reads those: $4\,T^2$ numbers.
 #
 # Online softmax carries no scores. But its queries have to fit into the store, with their sums,
 # their scores and a few keys and values: M / 4d queries, and d keys at a time. And for each block of

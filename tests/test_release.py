@@ -135,6 +135,7 @@ def _shown(path, text, secret):
             if (piece in _pieces(without_magics(source)) if is_code else _dense(piece) in _dense(source))}
 
 
+@functools.cache
 def _dense(text):
     return "".join(text.split())
 

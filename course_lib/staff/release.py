@@ -47,6 +47,7 @@ COPIED = ("LICENSE", "LICENSE-CONTENT.md", "pyproject.toml", "requirements.txt",
 LABEL = "handout.json"  # says which hand-out a folder is, and what was in it
 KIND = "hand-out of Transformers from Version 0"
 CARRIED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".mplstyle")  # of course_lib: code, and what it reads
+OPENED = (".npz", ".bz2")  # of course_lib, where a lesson calls a function of the file's name
 
 
 WORKFLOW = ".github/workflows/check.yml"
@@ -132,8 +133,10 @@ def package_files(chosen, decided):
         inside = path.relative_to(ROOT).as_posix()
         module = inside.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
         unwanted = "/staff/" in inside or "/checks/mistakes/" in inside
-        opened = re.search(rf"\b{path.stem.replace('-', '_')}\(", texts) and path.suffix in (".npz", ".bz2")
-        used = opened or path.suffix in CARRIED
+        if path.suffix in OPENED:
+            used = re.search(rf"\b{path.stem.replace('-', '_')}\(", texts)
+        else:
+            used = path.suffix in CARRIED
         if not used or unwanted or path.suffix == ".py" and module not in come:
             continue
         files[inside] = path.read_bytes()

@@ -1,6 +1,7 @@
 """The map of the course, concept -> lesson -> cell -> proof: is it complete, and do the pages say the same?"""
 
 import ast
+import functools
 import json
 import os
 import re
@@ -40,6 +41,7 @@ def claims(lesson):
     return {says for cell in lesson.cells if cell.kind == "code" for says in claims_of(cell.source)}
 
 
+@functools.cache
 def claims_of(source):
     """The claims of one cell, in their order."""
     found = []
