@@ -331,7 +331,8 @@ def test_the_grader_tells_what_is_open_from_what_is_wrong(course, tmp_path):
     with (tmp_path / "report" / "results.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert {student: row["verdict"] for student, row in rows.items()} == VERDICTS
-    assert rows["half"]["reason"] == "It is not answered: it raises NotImplementedError."
+    assert rows["half"]["reason"].startswith("It raises NotImplementedError: it is not finished, or it calls ")
+    assert rows["unfilled"]["reason"] == "It is not answered: it raises NotImplementedError."
     assert rows["wrong"]["mistake"] == "not-divided"
 
 

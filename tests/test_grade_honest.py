@@ -197,6 +197,9 @@ CAUSES = {
     "a library before the answer": (["from einops_of_my_own.torch import einsum as reweight"], "error",
                                     "needs einops_of_my_own, which is not installed here"),
     "a cell without an end": ([TOO_LONG + REWEIGHT], "missing", "which defines it, was not read: it is 1,000,"),
+    "an answer that calls a later one of the course": (
+        ["import course_lib.attention as a\ndef reweight(x):\n    return a.self_attention(x, *torch.ones(3, 3, 3))"],
+        "missing", "or it calls a function of the course, which is blank where answers are graded"),
     "syntax of no Python yet": (["def reweight(x):\n    return x |> mix"], "error", "cannot be read by Python 3."),
 }
 

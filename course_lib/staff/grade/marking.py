@@ -347,8 +347,11 @@ class _Student:
             beside = what_failed(self.failed, self.skipped)
             return replace(blank, verdict="pass", card=(*card_rows(verdict)[:-1], *beside))
         if verdict.status == "unanswered":
-            return replace(blank, reason="It is not answered: it raises NotImplementedError.",
-                           card=tuple(card_rows(verdict)[:-1]))
+            written = any(answer_of(blank.exercise, p) for p in self.own if blank.exercise in p.defines)
+            says = "It is not answered: it raises NotImplementedError." if not written else \
+                "It raises NotImplementedError: it is not finished, or it calls a function of the course, which is " \
+                "blank where answers are graded."
+            return replace(blank, reason=says, card=tuple(card_rows(verdict)[:-1]))
         return self.explained(blank, exercise, verdict, lambda: self.verdict(exercise, where, PUBLIC_SEED, used))
 
     def verdict(self, exercise, where, seed, used):
