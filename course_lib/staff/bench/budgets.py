@@ -19,7 +19,7 @@ from course_lib.staff.lesson_text import LESSONS, ROOT, SOLUTIONS, LessonError, 
 
 # Seconds of processor time that a solved lesson may take from its first cell to its last; a quarter of an hour in all.
 SECONDS = {"00": 10, "01": 10, "02": 10, "03": 55, "04": 20, "05": 20, "06": 25, "07": 15, "08": 60, "09": 20,
-           "10": 60, "11": 85, "11b": 70, "12": 85, "12b": 70, "13": 60, "13b": 40, "14": 10, "14b": 25, "15": 40,
+           "10": 60, "11": 95, "11b": 70, "12": 85, "12b": 80, "13": 60, "13b": 20, "14": 10, "14b": 25, "15": 40,
            "15b": 20, "16": 45, "17": 45}
 IMPORT_SECONDS = 0.2  # import course_lib, beyond torch and numpy
 OPEN_SECONDS = 5  # from the start of a kernel to the result of a lesson's first code cell
