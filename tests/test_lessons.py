@@ -91,6 +91,15 @@ def test_whole_numbers_are_a_choice_too(stem):
 
 
 @pytest.mark.parametrize("stem", STEMS)
+def test_no_docstring_is_cut_in_two(stem):
+    """Quotation marks in the middle of a sentence, where a tool took it for two strings that are joined."""
+    for cell in code_cells(stem):
+        for node in ast.walk(ast.parse(without_magics(cell.source))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                assert not re.search(r'"\n *"', ast.get_docstring(node) or ""), node.name
+
+
+@pytest.mark.parametrize("stem", STEMS)
 def test_nothing_that_is_the_learners_to_write_is_left(stem):
     """A line of a training loop with the words “yours: the step” behind the step."""
     for cell in nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4).cells:
