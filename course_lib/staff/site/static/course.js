@@ -20,6 +20,7 @@ function enlarge(event) {
 
 addEventListener("load", () => {
   document.addEventListener("click", enlarge);
+  letScroll(); // at once: the observer speaks a frame later
   new ResizeObserver(letScroll).observe(document.documentElement);
   document.addEventListener("toggle", letScroll, true); // a fold that opens
   document.addEventListener("change", letScroll);
