@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from course_lib import attention, check, decoding
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine import naming
+from course_lib.checks.engine import asking, naming
 from course_lib.checks.engine.asking import Call, Reply, ask
 from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.diagnosing import property_holds
@@ -81,7 +81,18 @@ def test_a_recursion_without_an_end_refuses_nothing():
         return F.unfold(images, p, stride=p).transpose(1, 2)
 
     result = check(patchify, record=False)
-    assert not result.passed and "RecursionError" in result.message
+    assert not result.passed and "here, and it raised RecursionError." in result.message
+
+
+def test_a_loop_without_an_end_is_told_in_words_of_the_learner_s(monkeypatch):
+    """“It raised TookTooLong”, which is a name of the checks' own."""
+    def patchify(images, p):
+        while images.shape[-1] % p or images.shape[-2] % p:
+            pass
+        return F.unfold(images, p, stride=p).transpose(1, 2)
+
+    monkeypatch.setattr(asking, "SECONDS", 0.5)
+    assert "here, and it did not end." in check(patchify, record=False).message
 
 
 def test_of_what_is_nearly_right_no_size_is_blamed():
