@@ -1,4 +1,4 @@
-"""A hundred awkward, honest files in one batch: each answer in them gets the verdict it deserves, and no flag."""
+"""Two hundred awkward, honest files in one batch: each answer in them gets the verdict it deserves, and no flag."""
 
 import csv
 import subprocess
@@ -13,7 +13,7 @@ from tests.awkward import BESIDE, CLASS_HANDS, HANDS, POOL, TOOLS, batch
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(confine.probe() == "C", reason="this machine cannot confine anything")
-COUNT = 100
+COUNT = 200
 
 
 def grade(folder, report, *more):

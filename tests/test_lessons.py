@@ -16,13 +16,17 @@ from course_lib.staff.notebooks import without_magics
 
 STEMS = lesson_stems()
 NEW = [stem for stem in STEMS if any("claim" in cell.tags for cell in read_lesson(stem).cells)]  # of the second form
+LONG = ("03", "06", "08", "10", "11", "11b", "12", "12b", "13", "13b", "14b", "15", "16", "17")  # they compute for long
 LONGER = ("11", "11b", "12", "12b", "15", "15b", "16")  # a sitting of 90 minutes
 HURRY = """
+import course_lib
 import torch
 from course_lib import training
 from course_lib.data import small_french
 from course_lib.experiments import (
     alignments, atoms, drawn_reactions, inside, language, many_processes, paces, repeats, training_loop, twins)
+
+course_lib.claim = lambda *claimed: None
 
 def three_steps(model, loss_of, batches, *args, whole=training.fit, **kwargs):
     batches = batches if hasattr(batches, "__len__") else list(batches)
@@ -57,10 +61,6 @@ def hurried(notebook):
 
     All of it is done when the solution is run: there the same cells do the same with the same code.
     """
-    for cell in notebook.cells:
-        if "claim" in cell.metadata.get("tags", []):
-            body = [each for each in ast.parse(cell.source).body if not ast.unparse(each).startswith("claim(")]
-            cell.source = "\n".join(map(ast.unparse, body))
     notebook.cells.insert(0, nbformat.v4.new_code_cell(HURRY))
     return notebook
 
@@ -70,7 +70,7 @@ def test_an_untouched_lesson_runs_to_its_end_and_says_what_is_not_answered(stem)
     """A blank that breaks the cells after it, or a lesson that ships an answer."""
     notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
-    notebook = hurried(notebook)
+    notebook = hurried(notebook) if number_of(stem) in LONG else notebook
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",
                             resources={"metadata": {"path": str(LESSONS)}}).execute()
     shown = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))

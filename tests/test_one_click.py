@@ -125,7 +125,7 @@ def test_a_lesson_that_cannot_install_the_course_ends_in_one_sentence(elsewhere)
 def test_a_lesson_that_finds_no_git_says_so(elsewhere):
     """FileNotFoundError: 'git', with a traceback, for somebody who has one notebook."""
     (elsewhere / "no_git").mkdir()
-    (elsewhere / "no_git" / "sh").symlink_to(shutil.which("sh"))   # IPython runs pip by it, where $SHELL is not set
+    (elsewhere / "no_git" / "sh").symlink_to(shutil.which("sh"))  # IPython runs pip by it, where $SHELL is not set
     done = run_cells(elsewhere, f"git+{(elsewhere / 'nowhere').as_uri()}", code_cells("01_attention_before_networks"),
                      PATH=str(elsewhere / "no_git"))
     said = done.stdout + done.stderr
