@@ -1,17 +1,13 @@
 """Lesson 12: how long a recurrence and an attention take for a training step, beside each other."""
 
-import os
-import time
-
 import torch
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.experiments.costs import in_turn
 from course_lib.masks import causal_mask
 
 WIDTH = 64
-# The processor's time, in which other programs are not; on Windows it ticks too slowly.
-CLOCK = time.perf_counter if os.name == "nt" else time.thread_time
 
 
 class Textbook(MultiHeadAttention):
@@ -35,23 +31,17 @@ class Recurrent(nn.GRU):
 def beside_each_other(lengths, texts=1, numbers=4096):
     """Seconds of a training step, forward and backward: {"recurrence": one per length, "attention": likewise}.
 
-    Both run in turn, so that a busy moment hits both, about `numbers` tokens in all and at least three times; of each
-    the shortest time is kept.
+    Both run about `numbers` tokens in all and at least three times; of each the shortest time is kept.
     """
     torch.manual_seed(0)
     layers = {"recurrence": Recurrent(WIDTH, WIDTH, batch_first=True), "attention": Textbook(WIDTH, 4)}
     taken = {name: [] for name in layers}
     for T in lengths:
-        rounds = [[_seconds(layer, T, texts) for layer in layers.values()] for _ in range(max(numbers // T, 3))]
-        for name, times in zip(layers, zip(*rounds, strict=True), strict=True):
-            taken[name].append(min(times))
+        x = torch.randn(texts, T, WIDTH)
+        steps = {name: lambda layer=layer, x=x: layer(x).sum().backward() for name, layer in layers.items()}
+        for name, seconds in in_turn(steps, max(numbers // T, 3)).items():
+            taken[name].append(seconds)
     return taken
-
-
-def _seconds(layer, T, texts):
-    x, start = torch.randn(texts, T, WIDTH), CLOCK()
-    layer(x).sum().backward()
-    return CLOCK() - start
 
 
 def exponent(lengths, seconds):

@@ -1,10 +1,10 @@
 """Lesson 14b, two sentences of its audit: who carries position through layers, and is attention faster?"""
 
-import time
-
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+from course_lib.experiments.costs import in_turn
 
 
 def places_told(skip, attend, seed):
@@ -33,10 +33,5 @@ def lead_of_attention(texts, length):
     def attention():
         return W_o(torch.softmax(W_q(x) @ W_k(x).mT / 64**0.5, -1) @ W_v(x))  # with its (T, T) table
 
-    taken = {recurrent: [], attention: []}
-    for _ in range(max(3, 2048 // length)):  # in turns: others may be using this machine
-        for layer, times in taken.items():
-            start = time.perf_counter()
-            layer(x) if layer is recurrent else attention()
-            times.append(time.perf_counter() - start)
-    return min(taken[recurrent]) / min(taken[attention])
+    taken = in_turn({"recurrence": lambda: recurrent(x), "attention": attention}, max(3, 2048 // length))
+    return taken["recurrence"] / taken["attention"]

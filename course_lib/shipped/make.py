@@ -124,8 +124,8 @@ def manual():
                  "validation": "\n\n".join(texts[0::8]),  # every eighth topic, whole
                  "test": "\n\n".join(texts[4::8]),
                  "licence": (Path(sysconfig.get_path("stdlib")) / "LICENSE.txt").read_text(encoding="utf-8")},
-            "PSF-2.0", "© 2001-2023 Python Software Foundation: pydoc_data.topics of Python "
-                       f"{platform.python_version()}; its licence is in the file")
+            "PSF-2.0", f"{sys.copyright.splitlines()[0].replace('Copyright (c)', '©').rstrip('.')}: pydoc_data.topics "
+                       f"of Python {platform.python_version()}; its licence is in the file")
 
 
 MAKERS = {"translator": translator, "language-model": language_model, "vision-transformer": vision_transformer,

@@ -52,7 +52,10 @@ def whole(name):
 
 def read(name):
     """(arrays, texts) of a thing: numbers in float32 by name, and plain data; raises ShippedError as `whole` does."""
-    with np.load(io.BytesIO(whole(name)), allow_pickle=False) as file:
+    data = whole(name)
+    if name.endswith(".bz2"):
+        return {}, json.loads(bz2.decompress(data))
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {key: file[key].astype(np.float32) for key in file.files if key != "texts"}
         return arrays, json.loads(str(file["texts"]))
 
