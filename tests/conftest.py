@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course_lib import checks
-from course_lib.checks.engine import locating, naming
+from course_lib.checks.engine import judging, locating
 from tests.unchanged import skip_what_is_unchanged
 
 torch.set_num_threads(1)
@@ -63,7 +63,7 @@ def nobody_has_asked_before():
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch):
     """A search that ends after a second finds less on a machine that has other things to do."""
-    for module, name in ((naming, "SECONDS"), (locating, "SECONDS"), (locating, "AT_MOST")):
+    for module, name in ((judging, "SEARCH"), (locating, "AT_MOST")):
         monkeypatch.setattr(module, name, 60)
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from course_lib import check
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine import locating
+from course_lib.checks.engine import judging, locating
 from course_lib.checks.engine.asking import ask, undisturbed
 from course_lib.checks.engine.comparing import compare
 from course_lib.checks.engine.exercise import truth
@@ -236,8 +236,9 @@ def test_a_search_that_fails_costs_no_card(monkeypatch):
 
 def test_a_search_that_runs_out_of_time_tells_nothing(monkeypatch):
     """A line that is told since nobody had time to try the others."""
-    monkeypatch.setattr(locating, "SECONDS", 0)
-    assert located("scaled_dot_product_attention", odd) == ()
+    assert judge(EXERCISES["scaled_dot_product_attention"], odd, look_inside=True).located
+    monkeypatch.setattr(judging, "SEARCH", 0)
+    assert not judge(EXERCISES["scaled_dot_product_attention"], odd, look_inside=True).located
 
 
 def test_lines_that_have_changed_since_are_not_read(tmp_path, monkeypatch):

@@ -259,6 +259,7 @@ EXERCISES = (
         square_size=(3, 1, 7, 2, 8, 5, 2, 4),  # position 0 is exact in any precision
         make=make_ids,
         build=build_classifier,
+        grows=(0, 1, 2, 3, 4, 5, 7),  # and not the layers
         heads=2,
         calls=more_classifiers,
         properties=(

@@ -368,6 +368,7 @@ EXERCISES = (
         square_size=(3, 1, 1, 6, 7, 2, 8, 5, 2),  # position 0 is exact in any precision
         make=make_transformer,
         build=build_transformer,
+        grows=(0, 1, 2, 3, 4, 5, 6, 7),  # and not the layers
         heads=3,
         calls=more_transformers,
         properties=(

@@ -209,6 +209,7 @@ LANGUAGE_MODEL = Exercise(
     square_size=(3, 1, 7, 2, 8, 5, 2),  # position 0 is exact in any precision
     make=make_ids,
     build=build_language_model,
+    grows=(0, 1, 2, 3, 4, 5),  # and not the layers
     heads=2,
     calls=more_language_models,
     properties=(

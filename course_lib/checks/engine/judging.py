@@ -8,6 +8,7 @@ most of its wrong replies are those of is told as the closest one.
 """
 
 import contextlib
+import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -38,6 +39,8 @@ CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it g
                  "training? `F.dropout` needs `training=self.training`, and `F.scaled_dot_product_attention` needs "
                  "`dropout_p=0.0`.", None, None)
 OWN_WEIGHTS = "weights_of_its_own"  # another cause of three answers
+SEARCH = 1.8  # seconds after the answer was asked, in which its mistakes and the place of them are looked for
+PLACE = 0.6  # of these are left for the place
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 
 
@@ -103,21 +106,21 @@ def _judge(exercise, candidate, seed, ask, look_inside, waiting):
                 break
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
-    asked = calls[: len(replies)]
-    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting)
+    asked, until = calls[: len(replies)], time.monotonic() + SEARCH
+    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, until - PLACE, waiting)
     looks = look_inside and verdict.status == "wrong" and not verdict.by_chance
-    return replace(verdict, located=_place(exercise, candidate, failures)) if looks else verdict
+    return replace(verdict, located=_place(exercise, candidate, failures, until)) if looks else verdict
 
 
-def _place(exercise, candidate, failures):
+def _place(exercise, candidate, failures, until):
     """Where it goes wrong; nothing where the search fails, for nobody loses a card over code it did not expect."""
     try:
-        return locate(exercise, candidate, failures)
+        return locate(exercise, candidate, failures, until)
     except Exception:
         return ()
 
 
-def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, waiting):
+def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, until, waiting):
     """The Verdict on an answer that failed: which mistakes reply as it did, or what is seen of it."""
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
@@ -145,7 +148,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, wai
         return Verdict(exercise, "wrong", calls, by_chance, (_what_is_drawn(by_chance),), by_chance=True)
     if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if both := together(exercise, asked, replies, first.call, waiting, draws_alike):
+    if both := together(exercise, asked, replies, first.call, until, waiting, draws_alike):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if broken:
         drawn = [says for says, (_, ran) in broken.items() if ran and len(failures) < len(replies)]

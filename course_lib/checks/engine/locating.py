@@ -9,6 +9,7 @@ said; two that are wrong both are told.
 import contextlib
 import inspect
 import io
+import math
 import re
 import time
 import warnings
@@ -25,7 +26,6 @@ from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.checks.engine.tracing import TIMES, traced
 
 CALLS = 3  # that values are compared in
-SECONDS = 1.0  # then nothing is said
 AT_MOST = 0.5  # seconds for one call
 FIRST = 8  # places that are tried as the first of two
 ALL = "all"  # values of a loop, in one
@@ -49,8 +49,11 @@ class Located:
     before: tuple = ()
 
 
-def locate(exercise, candidate, failures):
-    """Where an answer goes wrong: one Located, or two where two places do; none where that cannot be told."""
+def locate(exercise, candidate, failures, until=math.inf):
+    """Where an answer goes wrong: one Located, or two where two places do; none where that cannot be told.
+
+    until: by the monotonic clock; later nothing is said
+    """
     calls = _telling(failures)
     mine, true = (traced(candidate, _defaults(exercise)), _right(exercise)) if calls else (None, None)
     if not mine or not true or truth(exercise, calls[0]).form == "True or False":
@@ -60,7 +63,7 @@ def locate(exercise, candidate, failures):
         ways = [_way(true, *_ready(true, call)) for call in calls]
         world = _World(exercise, mine, true, [(call, *_ready(mine, call)) for call in calls],
                        [_Way(_also_in_a_loop(values)) for values, _ in ways], ways[0][1],
-                       time.monotonic() + SECONDS, _built_otherwise(mine, true, calls[0]))
+                       until, _built_otherwise(mine, true, calls[0]))
         return tuple(_Search(world).located())
 
 

@@ -25,7 +25,6 @@ STEPS, GOLDEN = 40, (math.sqrt(5) - 1) / 2
 EVERYWHERE = {"", "large values", "gradients", "float64", "arguments not contiguous in memory", "train mode",
               "arguments as if on a GPU", "only what has no default", "the first call once more",
               "sizes up to seventy", BEYOND}  # calls on which a mistake in what is computed is wrong as well
-SECONDS = 1.5  # that pairs of mistakes are asked
 PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
 
@@ -153,11 +152,11 @@ def with_another(exercise, mistakes, calls, replies, first, failures):
     return ()
 
 
-def together(exercise, calls, replies, first, waiting=lambda: None, also=lambda pair: True):
+def together(exercise, calls, replies, first, until=math.inf, waiting=lambda: None, also=lambda pair: True):
     """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
 
-    Of a test, which says yes or no, there are none: too many pairs would say the same. `waiting` is called where it
-    takes long; `also` is what else has to be true of a pair.
+    Of a test, which says yes or no, there are none: too many pairs would say the same. After `until`, by the monotonic
+    clock, no more are asked. `waiting` is called where it takes long; `also` is what else has to be true of a pair.
     """
     began, told = time.monotonic(), False
     if truth(exercise, calls[0]).form == "True or False":
@@ -173,11 +172,11 @@ def together(exercise, calls, replies, first, waiting=lambda: None, also=lambda 
     found = []
     for two in (two for i, j in possible for two in pairs(exercise.verified, edits[i], edits[j])):
         found += [two] if _behaves_as(two, calls, replies, first) and also(two) else []
-        took = time.monotonic() - began
-        if took > PATIENCE and not told:
+        now = time.monotonic()
+        if now - began > PATIENCE and not told:
             waiting()
             told = True
-        if took > SECONDS:
+        if now > until:
             break
     return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
 
