@@ -256,7 +256,8 @@ predict(
 
 # %%
 shares = all_scores / all_scores.sum(dim=1, keepdim=True)  # (T, T)
-dict(zip(words, [row.tolist() for row in shares.round(decimals=2)], strict=True))
+{word: [round(share, 2) for share in row]
+ for word, row in zip(words, shares.tolist(), strict=True)}
 
 # %% [markdown]
 # ### Exercise: `reweight`

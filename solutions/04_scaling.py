@@ -1181,8 +1181,9 @@ claim("with gradient descent version 2 has one best rate at all widths, and a sm
 # %%
 for top in (100, 200, 340, 1000):
     e = torch.tensor([float(top), top - 1])
-    plain, divided = (torch.exp(s) / torch.exp(s).sum() for s in (e, e / 4))
-    print(f"{top:5}", "as they are:", plain.tolist(), " divided:", divided.tolist())
+    for how, s in {"as they are:": e, "divided:": e / 4}.items():
+        weights = (torch.exp(s) / torch.exp(s).sum()).tolist()
+        print(f"{top:5} {how:12}", [round(weight, 3) for weight in weights])
 
 # %%
 q = x = torch.full((64,), 33.0, dtype=torch.float16)

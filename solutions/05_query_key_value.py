@@ -240,7 +240,8 @@ def like_the_rest(word):
     names = [name for name in vectors if name not in months]
     close = torch.stack([torch.cosine_similarity(vectors[name], rest, 0)
                          for name in names])
-    return part_along(vectors[word], label), [names[i] for i in close.topk(7).indices]
+    most_like = [names[i] for i in close.topk(7).indices]
+    return round(part_along(vectors[word], label), 2), most_like
 
 
 like_the_rest("september")

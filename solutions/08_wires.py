@@ -556,7 +556,8 @@ predict(
 # %%
 by_hand = (sentence - sentence.mean(1, keepdim=True))
 by_hand = by_hand / (by_hand**2).mean(1, keepdim=True) ** 0.5
-dict(zip(words, by_hand.tolist(), strict=True))
+{word: [round(number, 2) for number in row]
+ for word, row in zip(words, by_hand.tolist(), strict=True)}
 
 # %% [markdown]
 # ### Exercise: `layer_norm`
@@ -1391,8 +1392,9 @@ plots.show(draw.what_is_written(list(lost), [sizes[name] for name in lost],
                                 list(lost.values()), of=50), "written")
 
 # %% [markdown]
-# Only one of the ten cannot be left out: the last cross-attention, which reads the French
-# sentence. Each feed-forward can be left out **alone**. Are they of no use, then?
+# Without the last cross-attention, which reads the French sentence, none is right, and without
+# the attention before it half of them. Each feed-forward can be left out **alone**. Are they of
+# no use, then?
 #
 # ### Yours: not one by one
 #

@@ -1243,9 +1243,10 @@ claim("it is the ratio, not the size", min(by_start["both · √d"]) > 0.9)
 # %% [markdown] name="further-exact"
 # ## Further: how exact is the shift, and why not fit it?
 #
-# In float32 your matrix was off by about $10^{-5}$. Here is the same turn in float64,
-# written another way. Sine and cosine are the two parts of a **complex
-# number** of length 1, and multiplying such numbers adds their angles.
+# In float32 your matrix was off by $10^{-7}$, or by some $10^{-5}$ where the angles are
+# float32 as well. Here is the same turn in float64, written another way. Sine and cosine
+# are the two parts of a **complex number** of length 1, and multiplying such numbers adds
+# their angles.
 
 # %%
 frequency = 10000 ** -(torch.arange(0, 16, 2).double() / 16)  # ω: (d / 2,)

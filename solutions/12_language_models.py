@@ -804,11 +804,12 @@ claim("a piece and its targets overlap by all but one token",
 predict(
     "A fresh model, before any step. Its loss per token is near …",
     {
-        "6.2": (True, "It spreads its bets over all 512 tokens: log 512. A first loss "
-            "far above this is a bug, and so is one far below."),
+        "6.2": (True, "It spreads its bets over all 512 tokens: log 512, and a little "
+            "more, as its bets are not quite even. A first loss far above this is a "
+            "bug, and so is one far below."),
         "0": "So it is for who knows what comes.",
         "1": "Is the loss a probability?",
-        "512": "That is its perplexity.",
+        "512": "That is nearer to its perplexity.",
     },
     concept="C157",
 )
@@ -826,9 +827,10 @@ def new_model(seed):
     return GPT(V, d_model=96, num_heads=4, d_ff=384, num_layers=2, dropout=0.05)
 
 
-fresh = new_model(0)
+fresh, first = new_model(0), batch_of(tokens, WINDOW, 16)
 print(f"{sum(p.numel() for p in fresh.parameters()):,} parameters")
-print("perplexity before any step:", round(choices(fresh(x), y).item()))
+print(f"log {V} is {torch.tensor(float(V)).log():.2f},",
+      f"the loss before any step {loss_of(fresh, *first).item():.2f}")
 
 # %% [markdown]
 # ### Yours: the loop
@@ -904,7 +906,7 @@ per_token = bits_by_reading(model, test, V, WINDOW) / len(test)
 print(f"test text: {per_token:.2f} bits per token, perplexity {2**per_token:.0f}")
 
 # %% [markdown]
-# From 512 choices to about 35, on topics that it has never seen. Is that good? Lesson 12b asks
+# From 512 choices to some thirty, on topics that it has never seen. Is that good? Lesson 12b asks
 # the strongest old rival.
 
 # %% tags=["claim"]

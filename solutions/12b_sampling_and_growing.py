@@ -469,7 +469,7 @@ predict(
     {
         "none of them": (
             True,
-            "The text is too short for it: 265,000 characters. What is left to grow is "
+            "The text is too short for it: 266,000 characters. What is left to grow is "
             "the text itself.",
         ),
         "four times the steps": "It has read each token ten times already.",

@@ -849,7 +849,7 @@ norms = {"batch norm": nn.BatchNorm1d(4),
          "layer norm": lambda x: F.layer_norm(x.mT, (4,))}
 moved = {name: (norm(louder) - norm(batch))[0].abs().max().item()
          for name, norm in norms.items()}
-print("the first sentence moves by", moved)
+print("the first sentence moves by", {name: round(by, 2) for name, by in moved.items()})
 
 # %% tags=["predict"]
 predict(

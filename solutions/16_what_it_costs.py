@@ -435,7 +435,7 @@ keeps = {name: rate[-1] / rate[1] for name, rate in speed.items()}
 print("of its speed at 256 KiB, at 16 MiB:", {n: f"{x:.0%}" for n, x in keeps.items()})
 
 # %% [markdown]
-# On our server, copying loses half of its speed or more beyond the cache, and the softmax a fifth
+# On our server, copying loses about half of its speed beyond the cache, and the softmax a fifth
 # at most. So *here* a softmax waits for arithmetic. On a GPU, whose arithmetic is far faster than its
 # memory, it does wait for memory (Dao et al. 2022, section 2.1), and that is what FlashAttention
 # was written for. What it saves on every machine is memory.
