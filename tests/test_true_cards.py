@@ -339,6 +339,22 @@ def test_an_error_in_a_decorated_function_is_found_in_the_learner_s_line():
     assert decoding.greedy_decode is not greedy_decode
 
 
+def test_a_changed_argument_hides_no_other_mistake():
+    """That `said` was written into, and not that the mean is another one, which the calls before do not show."""
+    def the_mean_of_a_row(said, head, mean=False):
+        said[:, :, head] = said[:, :, head].mean(1, keepdim=True) if mean else 0.0
+        return said
+
+    def a_number_of_its_own(said, head, mean=False):
+        said[:, :, head] = 1.37 * said[:, :, head].mean((0, 1)) if mean else 0.0
+        return said
+
+    exercise = EXERCISES["ablate_head"]
+    assert [m.name for m in judge(exercise, the_mean_of_a_row).together] == ["mean-over-places", "in-place"]
+    verdict = judge(exercise, a_number_of_its_own)
+    assert verdict.failure.kind == "values" and "changed its argument" in verdict.failure.says
+
+
 def test_a_changed_argument_is_told_beside_a_wrong_value():
     """A learner who mends the value, and only then hears that the argument was changed all along."""
     def writes_and_is_wrong(weights, x):

@@ -130,7 +130,12 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
     if first.cause:
         behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
                                               or _but_for_the_dtype(exercise, asked, replies, first.call))
-        return Verdict(exercise, "wrong", calls, shown, behind or ())
+        if first.cause not in SYMPTOMS or behind or not any(map(_is_plain, failures)):
+            return Verdict(exercise, "wrong", calls, shown, behind or ())
+        others = [f for f in failures if f.cause != first.cause]  # something else is wrong as well
+        verdict = _what_is_wrong(exercise, candidate, asked, replies, others, seed, ask, until, waiting)
+        told = verdict.besides or shown.says in verdict.failure.says
+        return verdict if told else replace(verdict, besides=shown)
     broken = {} if failures[-1].kind == "time" else _broken_statistics(exercise, candidate, seed, ask)
     draws_alike = partial(_draws_as_wrongly, exercise, broken, seed)
     mistakes = tuple(m for m in fitting(exercise, asked, replies, first.call) if any(map(draws_alike, m.ways)))
@@ -162,6 +167,11 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
+
+
+def _is_plain(failure):
+    """Is a result wrong in an ordinary call, and nothing else told of it?"""
+    return failure.kind in ("values", "shape") and not failure.cause and not failure.call.special
 
 
 def _with_its_number(mistake, calls, replies, first):
