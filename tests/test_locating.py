@@ -228,6 +228,14 @@ def test_a_long_result_that_is_right_so_far_has_a_whole_sentence():
     assert text.endswith("What is returned is right so far, but not yet what is asked for.")
 
 
+def test_what_is_right_in_one_round_of_a_loop_alone_is_not_said_to_be_right():
+    """"What goes in, `b(x)`, is right. What comes out, `b(x)`, is not": of two blocks the first is right."""
+    ((_, text),) = where_rows([locating.Located({3: "for b in blocks: x = norm(b(x))"}, "b(x)", ("mask", "b(x)"))])
+    assert "What goes in, `mask`, is right. What comes out of the line, `b(x)`, is not" in text
+    ((_, text),) = where_rows([locating.Located({3: "for b in blocks: x = norm(b(x))"}, "b(x)", ("b(x)",))])
+    assert "What goes in" not in text
+
+
 def test_a_search_that_fails_costs_no_card(monkeypatch):
     """An error of the course's own in the place of a card."""
     monkeypatch.setattr(locating, "traced", lambda *_: 1 / 0)

@@ -36,7 +36,7 @@ def _sentence(located, lines):
     if len(located.before) == 2:
         one, other = located.before
         return f"`{one}` and `{other}` are right, but each is needed in the place of the other."
-    inputs = _listed(located.inputs)
+    inputs = _listed(words for words in located.inputs if words != located.wrong)  # right the time before, in a loop
     if located.before:
         return (f"{_listed(located.before) or 'What goes in'} is right so far, but not what is needed next: is a step "
                 f"missing, or one too many? What comes out{wrong} is not what the rest of your code needs.")
