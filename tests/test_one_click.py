@@ -61,7 +61,9 @@ def test_codespaces_and_binder_install_what_start_py_installs():
     assert (ROOT / ".binder/runtime.txt").read_text().strip().removeprefix("python-") in allowed
     assert container["image"].rpartition(":")[2] in allowed
     script = ROOT / ".binder/postBuild"
-    assert "pip install --no-deps -e ." in script.read_text() and (os.name == "nt" or os.access(script, os.X_OK))
+    assert "pip install --no-deps -e ." in script.read_text()
+    runs = os.name == "nt" or os.access(script, os.X_OK)
+    assert runs or not (ROOT / ".git").exists()  # whoever unpacks a ZIP may lose that
 
 
 @pytest.fixture

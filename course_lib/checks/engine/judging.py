@@ -130,9 +130,9 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
     if first.cause:
         behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
                                               or _but_for_the_dtype(exercise, asked, replies, first.call))
-        if first.cause not in SYMPTOMS or behind or not any(map(_is_plain, failures)):
+        if first.cause not in SYMPTOMS or behind or not any(_is_another(exercise, f) for f in failures):
             return Verdict(exercise, "wrong", calls, shown, behind or ())
-        others = [f for f in failures if f.cause != first.cause]  # something else is wrong as well
+        others = [f for f in failures if f.cause != first.cause]
         verdict = _what_is_wrong(exercise, candidate, asked, replies, others, seed, ask, until, waiting)
         told = verdict.besides or shown.says in verdict.failure.says
         return verdict if told else replace(verdict, besides=shown)
@@ -169,9 +169,12 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
 
 
-def _is_plain(failure):
-    """Is a result wrong in an ordinary call, and nothing else told of it?"""
-    return failure.kind in ("values", "shape") and not failure.cause and not failure.call.special
+def _is_another(exercise, failure):
+    """Is something else wrong: a result of an ordinary call, also for what has become of the arguments?"""
+    if failure.kind not in ("values", "shape") or failure.cause or failure.call.special:
+        return False
+    call = replace(failure.call, args=failure.reply.args_after)
+    return compare(truth(exercise, call), failure.reply, call) is not None
 
 
 def _with_its_number(mistake, calls, replies, first):
