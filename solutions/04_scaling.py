@@ -946,7 +946,8 @@ predict(
 small_start = "version 1, W √d times smaller"
 one = train("version 2", "gradient descent", 256, rate=16.0, seed=0)
 other = train(small_start, "gradient descent", 256, rate=16.0 / 256, seed=0)
-one, other
+{version: f"{each['error']:.7f}" for version, each in
+ {"version 2": one, small_start: other}.items()}
 
 # %% [markdown]
 # Why 256, and not 16? The small $W$ has gradients 16 times larger (in version 2 each

@@ -105,7 +105,7 @@ def missed(a, n=20_000):
             for wanted in (first, second)]
 
 
-missed(0.5)
+[round(error, 2) for error in missed(0.5)]
 
 # %% tags=["predict"]
 predict(
@@ -630,7 +630,7 @@ with torch.no_grad():
     theirs.out_proj.load_state_dict(mine.W_o.state_dict())
     asks, told = torch.randn(2, 3, 32), torch.randn(2, 7, 32)  # (B, Tq, d), (B, Tk, d)
     difference = mine(asks, told, told) - theirs(asks, told, told)[0]
-difference.abs().max().item()
+round(difference.abs().max().item(), 6)
 
 # %% [markdown] name="independent"
 # ## What a head knows of the others
@@ -1308,7 +1308,7 @@ steps = {
     "4, with W_k = W_v = I, is 3": (v4(x, x, eye, eye), v3(x, x)),
     "3, row by row, is 2": (v3(x, x), torch.stack([v2(q, x) for q in x])),
     "2, with a query √D times as long, is 1": (v2(6**0.5 * x[2], x), v1(x[2], x))}
-{says: (a - b).abs().max().item() for says, (a, b) in steps.items()}
+{says: round((a - b).abs().max().item(), 6) for says, (a, b) in steps.items()}
 
 # %% [markdown] name="recap"
 # ## All of it on one sentence

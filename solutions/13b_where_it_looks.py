@@ -266,7 +266,8 @@ follow = check(rollout).verified
 layer_1 = torch.tensor([[1.0, 0, 0], [0, 0.8, 0.2], [0, 0, 1]])  # class token, A, P
 layer_2 = torch.tensor([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]])
 by_hand = follow(torch.stack([layer_1, layer_2])[:, None, None])[0]  # (3, 3)
-print("of class token, A and P in the class token:", by_hand[0].tolist())
+print("of class token, A and P in the class token:",
+      [round(share, 3) for share in by_hand[0].tolist()])
 
 # %% tags=["nbval-ignore-output"]
 through = follow(patterns)  # (B, N + 1, N + 1)

@@ -518,7 +518,7 @@ predict(
 # %% tags=["nbval-ignore-output"]
 logits = torch.tensor([100.0] + [0.0] * 9, requires_grad=True)
 F.cross_entropy(logits, torch.tensor(3)).backward()
-logits.grad.tolist()
+[f"{slope:.0e}" for slope in logits.grad.tolist()]
 
 # %% tags=["predict"]
 predict(
@@ -536,8 +536,8 @@ predict(
 scores = torch.tensor([2000.0, 1999.0])
 divided = (scores / 16**0.5).exp()
 shifted = (scores - scores.max()).exp()
-print("divided by 4:", (divided / divided.sum()).tolist())
-print("minus the largest:", (shifted / shifted.sum()).tolist())
+for name, powers in {"divided by 4": divided, "minus the largest": shifted}.items():
+    print(f"{name}:", [round(w, 3) for w in (powers / powers.sum()).tolist()])
 
 # %% tags=["predict"]
 predict(
@@ -556,7 +556,7 @@ three = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 kept = torch.tensor([True, True, False])
 masked = three.masked_fill(~kept, float("-inf")).softmax(0)
 masked[0].backward()
-masked.tolist(), three.grad.tolist()
+masked.detach(), three.grad
 
 # %% tags=["predict"]
 predict(

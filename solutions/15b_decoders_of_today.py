@@ -160,7 +160,7 @@ def turned(t):
 
 
 near, far = turned(3) @ turned(1), turned(103) @ turned(101)
-near.item(), far.item()
+round(near.item(), 6), round(far.item(), 6)
 
 # %% [markdown]
 # A head has $d$ numbers, so $d/2$ pairs. The first pair turns by 1 radian per place, the others ever more

@@ -138,6 +138,14 @@ def test_a_lesson_carries_nothing_of_its_build(stem):
         "tags", "name", "jupyter", "cellView", "jp-MarkdownHeadingCollapsed"}
 
 
+@pytest.mark.parametrize("stem", notebook_stems())
+def test_no_number_that_is_shown_has_a_tail_of_digits(stem):
+    """0.5600000023841858 for a weight: float32's noise, which a reader takes for precision."""
+    outputs = [o for cell in nbformat.read(SOLUTIONS / f"{stem}.ipynb", 4).cells for o in cell.get("outputs", ())]
+    texts = [o.get("text") or o.get("data", {}).get("text/plain", "") for o in outputs]
+    assert not [digits for text in texts for digits in re.findall(r"\d\.0*([1-9]\d{6,})", text)]
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_cells_are_short(stem):
     """A cell that holds more than one idea."""
