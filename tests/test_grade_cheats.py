@@ -272,6 +272,8 @@ CHEATS = {
         "        return f(x[None], x[None], x[None], scale=1.0)[0]"]),
     "compiled by torch": ("reweight", [f"{HIDDEN}run = torch.compile(lambda x: f(x[None], x[None], x[None], scale=1.), "
                                        "backend='eager')\ndef reweight(x):\n    return run(x)[0]"]),
+    "in a branch": ("reweight", [f"{HIDDEN}def reweight(x):\n    return torch.cond(x.sum() > 0, *[lambda x: "
+                                 "f(x[None], x[None], x[None], scale=1.)[0]] * 2, (x,))"]),
     "builtins by number": ("reweight", [
         f"b = __builtins__\nb = b if isinstance(b, dict) else vars(b)\n"
         f"reweight = b[''.join(map(chr, [101, 118, 97, 108]))](''.join(map(chr, {[*map(ord, LAMBDA)]})))"]),

@@ -96,7 +96,7 @@ def ask(candidate, call, seconds=None):
         except KeyboardInterrupt:  # somebody who does not want to wait
             raise
         except BaseException as error:  # SystemExit and TookTooLong are no Exceptions
-            return Reply(error=(_kind(error, call.must_raise), _one_line(error)), parameters=asked.parameters,
+            return Reply(error=(_kind(error, call.must_raise), one_line(error)), parameters=asked.parameters,
                          printed=stdout.getvalue(), where=_where(error, asked.candidate))
 
 
@@ -371,15 +371,22 @@ def _kind(error, wanted=()):
         name = next((base.__name__ for base in type(error).__mro__ if base.__name__ in wanted), name)
     frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
     says_so = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")
-    by_torch = frame.f_globals.get("__name__", "").startswith("torch.") or not says_so and _one_line(error)
+    by_torch = frame.f_globals.get("__name__", "").startswith("torch.") or not says_so and one_line(error)
     return f"torch's {name}" if name == "NotImplementedError" and by_torch else name
 
 
-def _one_line(error):
+def one_line(error):
+    """The message of what was raised; empty for a bare `assert`, and for `exit()`, which brings None along."""
     try:
-        return _printable(" ".join(str(error)[:LETTERS].split()))[:LONG]
+        said = "" if error.args == (None,) else str(error)[:LETTERS]
+        return _printable(" ".join(said.split()))[:LONG]
     except Exception as another:
         return f"its message cannot be made, that raises {type(another).__name__}"
+
+
+def raised(kind, message=""):
+    """What was raised, in words; not everything that is brings a message along."""
+    return f"raised {kind}: {message}" if message else f"raised {kind}"
 
 
 def _printable(text):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course_lib.checks.engine.asking import Call, Reply
+from course_lib.checks.engine.asking import Call, Reply, raised
 
 ROUNDINGS = 200  # a value may be off by this many roundings of its dtype, relative to the largest value expected
 
@@ -47,8 +47,8 @@ def compare(true, reply, call):
     if call.must_raise:
         if reply.error and reply.error[0] in call.must_raise:
             return None
-        raised = reply.error and reply.error[0]
-        instead = ", and it did not end" if raised == "TookTooLong" else f", and it raised {raised}" if raised else ""
+        other = reply.error and reply.error[0]
+        instead = ", and it did not end" if other == "TookTooLong" else f", and it {raised(other)}" if other else ""
         return failure("error", f"It has to raise {' or '.join(call.must_raise)} here{instead}.", cause="no-error")
     if reply.error:
         if reply.error[0] == "LostDevice":
@@ -65,7 +65,7 @@ def compare(true, reply, call):
         if "modified by an inplace operation" in reply.error[1]:
             return failure("error", "No gradient can be worked out: a tensor was written over (`-=`, `/=`, `x[i] = …`) "
                            "that the backward pass still needs.")
-        return failure("error", f"It raised {reply.error[0]}: {reply.error[1]}{where}{_help(*reply.error)}")
+        return failure("error", f"It {raised(*reply.error)}{where}{_help(*reply.error)}")
     if reply.form != true.form:
         return _wrong_form(failure, true, reply)
     if len(reply.outputs) != len(true.outputs):

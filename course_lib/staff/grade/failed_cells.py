@@ -1,5 +1,6 @@
 """What the author of a right answer is told of their cells that failed beside it."""
 
+from course_lib.checks.engine.asking import raised
 from course_lib.checks.engine.time_limit import HAD
 
 FAILED = "A cell failed"  # the label on a card
@@ -11,7 +12,7 @@ def what_failed(failed, skipped):
     failed:  {Piece: (kind of error, its message, line or None)}
     skipped: {Piece: how its process was lost}
     """
-    says = {piece: f"raised {kind}: {message.split(HAD)[0]}" + (f" (line {line})" if line else "")
+    says = {piece: raised(kind, message.split(HAD)[0]) + (f" (line {line})" if line else "")
             for piece, (kind, message, line) in failed.items()} | {
         piece: f"was left out: {lost}" for piece, lost in skipped.items()}
     own = sorted((piece for piece in says if piece.is_own), key=lambda piece: (piece.notebook, piece.number))

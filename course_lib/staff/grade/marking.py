@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from course_lib.checks import EXERCISES
+from course_lib.checks.engine.asking import raised
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.engine.time_limit import HAD
@@ -385,8 +386,8 @@ class _Student:
         public: gives the verdict for the inputs of `check`
         """
         timeout = verdict.failure.kind == "time"
-        raised = verdict.failure.kind == "error" and not verdict.mistake
-        kind = "timeout" if timeout else "error" if raised else "fail"
+        is_error = verdict.failure.kind == "error" and not verdict.mistake
+        kind = "timeout" if timeout else "error" if is_error else "fail"
         blank = replace(blank, verdict=kind, mistake="" if timeout else verdict.mistake or "")
         if timeout:
             return replace(blank, reason=verdict.failure.says, card=_card(exercise, verdict.failure.says))
@@ -410,14 +411,14 @@ def _why_a_cell_failed(kind, message, where):
         version, message = ".".join(map(str, sys.version_info[:2])), PLACE.sub("", message)
         return (f"The cell that defines it cannot be read by Python {version}, which graded it: {message} ({where}). "
                 "If it ran for its author, their Python is newer.")
-    return f"The cell that defines it raised {kind}: {message} ({where})."
+    return f"The cell that defines it {raised(kind, message)} ({where})."
 
 
 def _telling(used, gives_away):
     """What was used of torch's own that gives an answer away; operators only where no function is known by its name."""
     found = set(filter(gives_away.search, used))
-    registered = {name for name in used if name.endswith("(its own operator)")}
-    return registered | ({name for name in found if "::" not in name} or found)
+    hides = {name for name in used if name.endswith(("(its own operator)", "(whose branches run unseen)"))}
+    return hides | ({name for name in found if "::" not in name} or found)
 
 
 def _own_failure(error):

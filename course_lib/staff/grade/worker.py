@@ -38,6 +38,7 @@ WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rm
                      r"|^(grad|backward)$",
                      re.IGNORECASE)
 ITS_OWN = "(its own operator)"
+UNSEEN = " (whose branches run unseen)"
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
@@ -187,6 +188,7 @@ class Child:
         self.channel, self.torch, self.ends = None, torch, frames.ENDS
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
+        self.one_line = asking.one_line
         self.used = set()
         self.watch = functools.partial(_watch(), self.used)
         self.time_limit, self.took_too_long = time_limit.time_limit, time_limit.TookTooLong
@@ -242,7 +244,7 @@ class Child:
                     raise
         except BaseException as problem:  # noqa: B902  SystemExit and KeyboardInterrupt end a cell, not a student
             line = getattr(problem, "lineno", None)
-            error = (type(problem).__name__, _one_line(problem), line if isinstance(line, int) else None)
+            error = (type(problem).__name__, self.one_line(problem)[:300], line if isinstance(line, int) else None)
         self.note(space)
         return {"error": error}
 
@@ -479,13 +481,6 @@ def _kind(value):
     return "class" if isinstance(value, type) else "function" if callable(value) else type(value).__name__
 
 
-def _one_line(error):
-    try:
-        return " ".join(str(error).split())[:300]
-    except Exception:
-        return ""
-
-
 def _made(argument, child):
     """An argument as the answer gets it: a callable of the judge's is called from afar."""
     if isinstance(argument, dict) and "callable" in argument:
@@ -595,7 +590,8 @@ def _watch():
     """A mode of torch's that notes what is used of it: functions by their names, and beneath them all operators.
 
     A name can be hidden. Whatever it is called, what is computed goes through the dispatcher as "aten::_softmax", and
-    an operator that the code itself has registered as one that was not there before.
+    an operator that the code itself has registered as one that was not there before. Of torch.cond and its like only
+    the name is seen: their branches run beneath.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -607,7 +603,7 @@ def _watch():
     def telling(operator):
         name = operator.__name__.partition(".")[0]  # of "_softmax.default"
         whole = f"{operator.namespace}::{name}"
-        if isinstance(operator, torch._ops.OpOverload) and whole not in of_torch:
+        if whole not in of_torch:
             return f"{whole} {ITS_OWN}"
         return whole if WATCHED.search(name) else None
 
@@ -623,7 +619,9 @@ def _watch():
             return False  # or torch's compiler is imported, which takes a second
 
         def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-            if name := telling(operator):
+            if isinstance(operator, torch._ops.HigherOrderOperator):  # a compiler may go through these lines
+                self.used.add(operator.__name__ + UNSEEN)
+            elif name := telling(operator):
                 self.used.add(name)
             return operator(*args, **(kwargs or {}))
 
