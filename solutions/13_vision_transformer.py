@@ -658,8 +658,9 @@ mean = lambda each: sum(each) / len(each)
 cnn = {n: mean(shares("CNN", n)) for n in (100, 300, 1347)}
 claim("with 100 pictures the CNN is more than 10 points ahead of the ViT",
       cnn[100] - mean(shares("ViT")) > 0.1)
-claim("today's two trainings are like the first of the stored ones",
-      all(abs(today[name] - shares(name)[0]) < 0.04 for name in today))
+pairs = [*zip(shares("CNN"), shares("ViT"), strict=True), (today["CNN"], today["ViT"])]
+claim("in each of the five pairs, and in today's, the CNN is more than 4 points ahead",
+      min(by_cnn - by_vit for by_cnn, by_vit in pairs) > 0.04)
 claim("with 100 pictures nearness is not worth two points to the CNN",
       cnn[100] - mean(shares("CNN", view="scrambled")) < 0.02)
 claim("larger positions at the start close more than half of the gap",

@@ -11,7 +11,8 @@ from course_lib.display import pictures, style
 from course_lib.display.dark import on_dark
 
 pytestmark = pytest.mark.browser
-SYSTEM = {"JupyterLab": 'data-jp-theme-light="false"', "VS Code": 'class="vscode-dark"', "Colab": 'theme="dark"',
+SYSTEM = {"JupyterLab": 'data-jp-theme-light="false"', "VS Code": 'class="vscode-dark"',
+          "VS Code, high contrast": 'class="vscode-high-contrast"', "Colab": 'theme="dark"',
           "the site": 'data-theme="dark"', "the site, by the system": 'data-theme="auto"'}
 
 
@@ -44,7 +45,8 @@ def test_a_picture_has_dark_paper_where_the_page_says_that_it_is_dark(browser, w
 
 
 @pytest.mark.parametrize("kind", ["lines", "numbers", "photo"])
-@pytest.mark.parametrize("says", ['data-jp-theme-light="true"', 'data-theme="light"', ""])
+@pytest.mark.parametrize("says", ['data-jp-theme-light="true"', 'data-theme="light"', "",
+                                  'class="vscode-high-contrast vscode-high-contrast-light"'])
 def test_elsewhere_it_stays_as_it_was_drawn(browser, says, kind):
     """A picture that follows the system, on a page that does not."""
     assert abs(paper(browser, drawn(kind), says, "dark") - to_rgb(style.PAPER)).max() < 0.01

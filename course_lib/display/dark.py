@@ -12,7 +12,8 @@ from matplotlib.colors import to_hex, to_rgb
 from course_lib.display import style
 
 # How pages say that they are dark: JupyterLab and Notebook, VS Code, Colab, our site; it also asks the system.
-PAGES = ':is([data-jp-theme-light="false"],.vscode-dark,[theme="dark"],body[data-theme="dark"])'
+PAGES = (':is([data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast:not(.vscode-high-contrast-light),'
+         '[theme="dark"],body[data-theme="dark"])')
 ASKS_THE_SYSTEM = 'body[data-theme="auto"]'
 
 # The lightness of a colour, and what it is on a dark page: on either side of the middle, on which black and white are

@@ -25,8 +25,8 @@ if find_spec("course_lib") is None:
         ask = ["git", "ls-remote", where, f"refs/tags/{{tag}}"]
         tags = which("git") and subprocess.run(ask, capture_output=True, stdin=subprocess.DEVNULL)
         missing = tags and not tags.returncode and not tags.stdout
-        why = "Git is not installed." if not tags else "Is there a network?"
-        why = f"There is no tag {{tag}}: it is not released." if missing else why
+        why = (f"There is no tag {{tag}}: it is not released." if missing
+               else "Is there a network?" if tags else "Git is not installed.")
         raise NotInstalled(f"The course could not be installed. {{why}} %pip install {{course}} in a cell says more.")
 
 import course_lib
