@@ -296,8 +296,20 @@ def test_an_answer_that_never_ends_is_stopped_and_told_so(monkeypatch):
 
     result = check(reweight)
     assert result.mistake == "endless" and "did not end within 0.3 seconds" in result.message
-    assert len(calls) == 1
+    assert len(calls) == 2  # once more, since it slept
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_an_answer_that_waited_for_the_disk_is_asked_once_more(monkeypatch):
+    """“Is there a loop that never ends?”, of a right answer that used a library for the first time this day."""
+    monkeypatch.setattr(asking, "SECONDS", 0.3)
+    waits = [1]
+
+    def reweight(x):
+        time.sleep(waits.pop() if waits else 0)
+        return torch.softmax(x @ x.T, -1) @ x
+
+    assert check(reweight).passed
 
 
 def test_an_answer_that_is_wrong_first_and_endless_later_gets_its_card(monkeypatch):

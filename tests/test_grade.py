@@ -161,8 +161,6 @@ CASES = {
                                     "pickle.loads(pickle.dumps(Net()))\ntyping.get_type_hints(Net)\n" + REWEIGHT,
                                     "pass"),
     "honest: compiled": ("@torch.compile\n" + REWEIGHT, "pass"),
-    "honest: branches": (inside("return torch.cond(x.sum() > 0, lambda x: torch.softmax(x @ x.T, -1) @ x, "
-                                "lambda x: torch.softmax(x @ x.mT, -1) @ x, (x,))", ""), "pass"),
     "honest: no gradients elsewhere": ("torch.set_grad_enabled(False)\ntorch.set_default_device('meta')\n" + REWEIGHT,
                                        "pass"),
     "honest: deleted at the end": ([REWEIGHT, "del reweight"], "pass"),

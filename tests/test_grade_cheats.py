@@ -345,6 +345,9 @@ def rows(tmp_path_factory):
                                                    ".softmax(1), x)"))
     (two / "b.ipynb").write_text(notebook(IMPORTS, REWEIGHT))
     (folder / "honest.ipynb").write_text(notebook(IMPORTS, REWEIGHT, SOFTMAX, MASK))
+    (folder / "branches.ipynb").write_text(notebook(IMPORTS, "def reweight(x):\n    return torch.cond(x.sum() > 0, "
+                                                    "*[lambda w: torch.softmax(w, dim) for dim in (1, -1)], "
+                                                    "(x @ x.T,)) @ x"))
     command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
                confine.probe(), "--exercises", ",".join(EXERCISES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
@@ -369,6 +372,13 @@ def test_honest_answers_have_no_flag(rows):
     """A flag on every pass is no flag."""
     for exercise in ("reweight", "softmax", "causal_mask"):
         assert (rows["honest", exercise]["verdict"], rows["honest", exercise]["flags"]) == ("pass", "")
+
+
+def test_a_right_answer_in_branches_is_handed_to_a_person(rows):
+    """Torch's compiler fails on the gradients of torch.cond under a watch, in words that are nobody's mistake."""
+    row = rows["branches", "reweight"]
+    assert row["verdict"] == "error" and "cond of torch's cannot be followed here: a person" in row["reason"]
+    assert "branches run unseen" in row["flags"]
 
 
 def test_a_reason_names_the_arguments(rows):

@@ -357,6 +357,8 @@ class Child:
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
         after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
+        for used in (u for u in self.used if error and error[0] != "TookTooLong" and u.endswith(UNSEEN)):
+            error = error[0], f"{used.removesuffix(UNSEEN)} of torch's cannot be followed here: a person has to look"
         if error and error[0] in self.ends:
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
