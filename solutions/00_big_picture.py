@@ -629,8 +629,8 @@ predict(
     {
         "more than 990": (
             True,
-            "A product does thousands of operations for each number that comes out, "
-            "and the rest a few.",
+            "A product does hundreds or thousands of operations for each number that "
+            "comes out, and the rest a few.",
         ),
         "about 900": "So it is in short and narrow models, or for very long texts with "
         "a costly exponential.",

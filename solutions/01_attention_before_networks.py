@@ -202,13 +202,13 @@ for how, before, after in (("maximum", largest, changed.max(dim=0).values),
 # `torch.tensor([[…], …])` with a row for each region.
 
 # %% tags=["yours"]
-mine = torch.where(hard_weights > 0, x, 1.5)  # yours: a (5, 4) tensor, 0 to 3
+table = torch.where(hard_weights > 0, x, 1.5)  # yours: a (5, 4) tensor, 0 to 3
 intervene(
     "ten numbers or more have changed, and all four maxima are the same",
-    mine,
-    run=lambda mine: ((mine != x).sum().item(), mine.max(dim=0).values.tolist()),
+    table,
+    run=lambda table: ((table != x).sum().item(), table.max(dim=0).values.tolist()),
     holds=lambda result: result[0] >= 10 and result[1] == largest.tolist(),
-    among=lambda mine: mine.shape == x.shape and 0 <= mine.min() and mine.max() <= 3,
+    among=lambda table: table.shape == x.shape and 0 <= table.min() and table.max() <= 3,
     shows="{result[0]} numbers are new, and the maxima are {result[1]}",
     otherwise="The maxima have to be 3, 2, 3, 3. What may the 16 others be?",
 )

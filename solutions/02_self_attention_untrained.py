@@ -260,7 +260,7 @@ shares = all_scores / all_scores.sum(dim=1, keepdim=True)  # (T, T)
  for word, row in zip(words, shares.tolist(), strict=True)}
 
 # %% [markdown]
-# ### Exercise: `reweight`
+# ### Exercise 1: `reweight`
 #
 # ★☆☆ · 10 minutes · about 3 lines
 #

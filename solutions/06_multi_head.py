@@ -557,7 +557,7 @@ claim("a view puts other numbers there", by_view[0].flatten().tolist() == [
 # itself. There is a batch axis B, for several sentences at once.
 
 # %% [markdown]
-# ### Exercise: `MultiHeadAttention`
+# ### Exercise 1: `MultiHeadAttention`
 #
 # ★★★ · 30 minutes · about 6 lines
 #

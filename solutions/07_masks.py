@@ -71,12 +71,12 @@ print("loss:", [round(loss, 2) for loss in losses.tolist()])
 #
 # ### Yours: let it write
 #
-# When a decoder writes, the roll that it has to say does not exist yet. Write which rolls
-# the guesser may get before it says roll number t. The rolls are (B, 7), and they are
-# numbered from 0.
+# When a decoder writes, the roll that it has to say does not exist yet. Which rolls may the
+# guesser get before it says roll number t? Write `lambda rolls, t: …` for rolls (B, 7), which
+# are numbered from 0.
 
 # %% tags=["yours"]
-given = lambda rolls, t: rolls[:, :t]  # yours: the rolls that exist before roll t
+given = lambda rolls, t: rolls[:, :t]  # yours: a function of rolls and t
 intervene(
     "before roll t the guesser gets the t rolls that exist, for each t from 1 to 6",
     given,
@@ -176,7 +176,7 @@ predict(
 # means: may attend.**
 
 # %% [markdown]
-# ### Exercise: `causal_mask`
+# ### Exercise 1: `causal_mask`
 #
 # ★☆☆ · 5 minutes · about 1 line
 #
@@ -602,12 +602,12 @@ def first_is_blind(x):
 # %% [markdown]
 # ### Yours: a test that catches the leak
 #
-# Write a test for any such attention: it calls `attention(x)` and says True where the first
-# word, which may see nobody, notices what stands in the sentence. You have `two`. Make the
+# Write a test of any such attention f: `lambda f: …`, True where the first word of `f(x)`,
+# which may see nobody, notices what stands in the sentence x. You have `two`. Make the
 # sentence to compare it with yourself.
 
 # %% tags=["yours"]
-leaks = lambda f: not torch.equal(f(two)[0], f(2 * two)[0])  # yours: f(x) -> a bool
+leaks = lambda f: not torch.equal(f(two)[0], f(2 * two)[0])  # yours: a function of f
 intervene(
     "True for `filled`, False for `closed` and for `first_is_blind`",
     leaks,
@@ -652,7 +652,7 @@ claim("zeros once more change no other row",
 # In the paper's figure 2 the mask is the small box "Mask (opt.)" between scale and softmax.
 
 # %% [markdown]
-# ### Exercise: `scaled_dot_product_attention`
+# ### Exercise 2: `scaled_dot_product_attention`
 #
 # ★★☆ · 15 minutes · about 6 lines
 #
@@ -835,7 +835,7 @@ claim("a leak that is detached is not seen by the gradient",
       ahead["detached mean"] == 0 and not torch.allclose(mean(absurd)[:3], mean(x)[:3]))
 
 # %% [markdown]
-# ### Exercise: `hides_the_future`
+# ### Exercise 3: `hides_the_future`
 #
 # ★★☆ · 15 minutes · about 4 lines
 #
@@ -1125,7 +1125,7 @@ claim("padding of zeros makes “Jane” smaller",
 claim("the translator needs its padding mask", careful == 50 and careless < 42)
 
 # %% [markdown]
-# ### Exercise: `padding_mask`
+# ### Exercise 4: `padding_mask`
 #
 # ★☆☆ · 10 minutes · about 2 lines
 #
@@ -1209,7 +1209,7 @@ claim("with it Jane is as she is alone",
       torch.allclose(right[1, 0], jane_alone, atol=1e-6))
 
 # %% [markdown]
-# ### Exercise: `padding_mask_from_ids`
+# ### Exercise 5: `padding_mask_from_ids`
 #
 # ★☆☆ · 5 minutes · about 1 line
 #

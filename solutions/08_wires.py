@@ -146,10 +146,11 @@ claim("mixing alone does it at both scales, biases alone at one, without both no
 #
 # ### Yours: one plus sign
 #
-# `plain(x, sublayer)` hands on what the sublayer says. Write the wire that adds it to x.
+# `plain(x, sublayer)` hands on what the sublayer says. Write the wire that adds it
+# to x: `lambda x, sublayer: …`.
 
 # %% tags=["yours"]
-skip = lambda x, sublayer: x + sublayer(x)  # yours: of x and what the sublayer says
+skip = lambda x, sublayer: x + sublayer(x)  # yours: a function of x and sublayer
 intervene(
     "a sublayer that says 3 of a word that is 2 makes it 5, and is asked once",
     skip,
@@ -560,7 +561,7 @@ by_hand = by_hand / (by_hand**2).mean(1, keepdim=True) ** 0.5
  for word, row in zip(words, by_hand.tolist(), strict=True)}
 
 # %% [markdown]
-# ### Exercise: `layer_norm`
+# ### Exercise 1: `layer_norm`
 #
 # ★☆☆ · 10 minutes · about 3 lines
 #
@@ -952,7 +953,7 @@ plots.show(draw.bends(line, hidden, out), "bends")
 # side of its switch.
 
 # %% [markdown]
-# ### Exercise: `FeedForward`
+# ### Exercise 2: `FeedForward`
 #
 # ★☆☆ · 10 minutes · about 2 lines
 #
@@ -1134,7 +1135,7 @@ claim("widths of two and four, trained again, come out as they are stored",
 # this thirty times: six encoder layers with two sublayers each, six decoder layers with three.
 
 # %% [markdown]
-# ### Exercise: `SublayerConnection`
+# ### Exercise 3: `SublayerConnection`
 #
 # ★★☆ · 10 minutes · about 1 line
 #
@@ -1247,10 +1248,10 @@ claim("skips delay the collapse and do not prevent it, with norms or without",
 #
 # ### Yours: the other place
 #
-# Write the pre-norm wire as one line, of x, a sublayer and a norm.
+# Write the pre-norm wire: `lambda x, sublayer, norm: …`.
 
 # %% tags=["yours"]
-pre = lambda x, sublayer, norm: x + sublayer(norm(x))  # yours: norm on the branch
+pre = lambda x, sublayer, norm: x + sublayer(norm(x))  # yours: a function
 intervene(
     "the sublayer reads a normed word, and adds to the word as it came",
     pre,

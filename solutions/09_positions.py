@@ -565,8 +565,8 @@ predict(
         "one so much faster? Go through the table from the right.",
         "seven": (
             True,
-            "The hands from 4 on turn by less than a tenth of a radian for every "
-            "ten steps.",
+            "Hand 4 turns by 0.01 in a step: its sine still moves, its cosine hardly. "
+            "Of the three hands after it neither does: 1 + 6.",
         ),
         "twelve": "That is all from hand 2 on. It turns by 0.1 in a step: how far does "
         "it get in 50?",

@@ -288,7 +288,8 @@ claim("with wrong words shown for 3,120 steps a wrong word hardly misleads",
 # ### Yours: clipped hits
 #
 # `ngrams(words, n)` is a `Counter` of all runs of n words. How many of a translation's stand in
-# the reference? (`&` of two Counters keeps the smaller of two counts.)
+# the reference? Write `lambda said, ref, n: …`. (`&` of two Counters keeps the smaller of two
+# counts.)
 
 # %%
 from course_lib.experiments.bleu import corpus_bleu, ngrams
@@ -297,7 +298,7 @@ reference = "Jane visits Africa in September".split()
 print(ngrams("Jane Jane Jane".split(), 1), ngrams(reference, 4), sep="\n")
 
 # %% tags=["yours"]
-hits = lambda said, ref, n: (ngrams(said, n) & ngrams(ref, n)).total()  # yours: a count
+hits = lambda said, ref, n: (ngrams(said, n) & ngrams(ref, n)).total()  # yours: a function
 intervene(
     "“Jane Jane Jane” has one hit, “Jane visits Asia in September” has 4, 2, 0 and 0",
     hits,

@@ -120,7 +120,7 @@ def after(text):
         return model(encode(text)[None])[:, -1]
 
 
-for text in ("raise a Type", "The "):
+for text in ("in the follow", "The "):
     best = warm(after(text))[0].topk(5)
     likely = [f"{spelled[i]} {p:.2f}" for p, i in zip(*best, strict=True)]
     print(f"{text!r:15}", likely)
@@ -128,23 +128,23 @@ for text in ("raise a Type", "The "):
 # %% [markdown] name="nucleus"
 # ## A cut that fits
 #
-# After *raise a Type* the model is nearly sure, after *The* it is not. **Top-p**, also called
+# After *in the follow* the model is nearly sure, after *The* it is not. **Top-p**, also called
 # **nucleus sampling**, cuts by what is left instead of by a number: keep the most probable
 # tokens until they hold a share $p$, and drop the tail.
 
 # %% tags=["predict"]
 predict(
-    "How many tokens are left after *raise a Type*, and how many after *The*?",
+    "How many tokens are left after *in the follow*, and how many after *The*?",
     {
         "top-k 20: the same; top-p 0.9: few and many": (
             True,
             "A number cuts alike where the model is sure and where it is not. A share "
-            "follows the model: a dozen here, a hundred there.",
+            "follows the model: two or three here, a hundred there.",
         ),
         "both cuts: few after the one, many after the other": "How many does top-k 20 "
         "leave, whatever the probabilities?",
         "both cuts: the same number after both": "What does 0.9 take to gather where "
-        "one token has 0.5, and where none has more than 0.15?",
+        "one token has most of it, and where none has a quarter?",
         "top-k 20: few and many; top-p 0.9: the same": "Which of the two counts "
         "tokens, and which adds up shares?",
     },
@@ -181,7 +181,7 @@ nucleus = check(top_p_probs).verified
 # %%
 left = {text: ((warm(after(text), 1.0, 20) > 0).sum().item(),
                (nucleus(after(text), 0.9) > 0).sum().item())
-        for text in ("raise a Type", "The ")}
+        for text in ("in the follow", "The ")}
 for text, (k, p) in left.items():
     print(f"{text!r:15} top-k 20 leaves {k} tokens, top-p 0.9 leaves {p}")
 
@@ -190,12 +190,12 @@ for text, (k, p) in left.items():
 claim("twice as hot takes the root of the odds",
       abs(odds[2.0] ** 2 / odds[1.0] - 1) < 1e-4)
 claim("top-k cuts alike, top-p leaves more where the model is unsure",
-      left["The "][0] == left["raise a Type"][0] == 20
-      and left["The "][1] > 2 * left["raise a Type"][1])
+      left["The "][0] == left["in the follow"][0] == 20
+      and left["The "][1] > 2 * left["in the follow"][1])
 
 # %% [markdown]
-# Before you turn the knobs: at which temperature does top-p 0.9 leave *one* token after *raise
-# a Type*? Every probability is worked out by your two functions, of your own model.
+# Before you turn the knobs: at which temperature does top-p 0.9 leave *one* token after *in
+# the follow*? Every probability is worked out by your two functions, of your own model.
 
 # %%
 from course_lib.experiments.draws import Tuned, frames, said_before, unknown
@@ -203,7 +203,7 @@ from course_lib.experiments.draws import Tuned, frames, said_before, unknown
 cuts = {"no cut": warm, "top-k 5": lambda z: warm(z, 1.0, 5)}
 cuts["top-k 20"] = lambda z: warm(z, 1.0, 20)
 cuts |= {f"top-p {p}": lambda z, p=p: nucleus(z, p) for p in (0.5, 0.8, 0.9, 0.95)}
-contexts = ["raise a Type", "The ", "The value of the "]
+contexts = ["in the follow", "The ", "The value of the "]
 temperatures = [0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0]
 held = frames(model, contexts, encode, spelled, temperatures, cuts)
 instruments.show("sampling", "instrument-sampling", start=(4, 0), **held)

@@ -292,7 +292,7 @@ claim("a row of a rollout sums to one",
 # ### Yours: the mask
 #
 # `gone` (B, 16) is True where a patch is left out. Attention wants a mask (B, 1, 17), True where a
-# token may be seen, and nobody leaves out the class token.
+# token may be seen, and nobody leaves out the class token. Write `lambda gone: …`.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -309,7 +309,7 @@ def under(mask):
 
 
 # %% tags=["yours", "nbval-ignore-output"]
-mask_of = lambda gone: F.pad(~gone, (1, 0), value=True)[:, None]  # yours: (B, 1, 17)
+mask_of = lambda gone: F.pad(~gone, (1, 0), value=True)[:, None]  # yours: a function
 
 intervene(
     "no token looks at what is left out",

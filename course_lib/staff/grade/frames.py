@@ -17,6 +17,8 @@ HEADER_LIMIT, BODY_LIMIT, TENSOR_LIMIT, DIMENSIONS = 1 << 24, 1 << 28, 4096, 16
 CONTAINERS = 1 << 21  # lists and objects in a header: each costs the reader some sixty bytes
 AT_ONCE, LARGEST = 1 << 16, 1 << 20  # bytes asked of a socket
 ENDS = ("TookTooLong", "NotImplementedError")  # errors after which nothing more is asked, and nothing answered
+ITS_OWN = " (its own operator)"  # stands behind the name of an operator that the code has registered itself
+UNSEEN = " (whose branches run unseen)"  # and of torch.cond and its like
 DTYPES = {str(t).removeprefix("torch."): t for t in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool,
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)}

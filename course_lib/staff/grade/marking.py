@@ -14,6 +14,7 @@ from course_lib.checks.engine.questioning import questions
 from course_lib.checks.engine.time_limit import HAD
 from course_lib.checks.notebook.card import card_rows
 from course_lib.display import markup
+from course_lib.staff.grade import frames
 from course_lib.staff.grade.book import Mark
 from course_lib.staff.grade.failed_cells import what_failed
 from course_lib.staff.grade.flags import ABOVE_ATTENTION, TESTS_OF_CODE, ranked, scan
@@ -417,7 +418,7 @@ def _why_a_cell_failed(kind, message, where):
 def _telling(used, gives_away):
     """What was used of torch's own that gives an answer away; operators only where no function is known by its name."""
     found = set(filter(gives_away.search, used))
-    hides = {name for name in used if name.endswith(("(its own operator)", "(whose branches run unseen)"))}
+    hides = {name for name in used if name.endswith((frames.ITS_OWN, frames.UNSEEN))}
     return hides | ({name for name in found if "::" not in name} or found)
 
 

@@ -37,8 +37,6 @@ WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rm
                      r"|(flash|efficient)_attention|flex_attention|multi_?head_attention|transformer_encoder_layer"
                      r"|^(grad|backward)$",
                      re.IGNORECASE)
-ITS_OWN = "(its own operator)"
-UNSEEN = " (whose branches run unseen)"
 CAUGHT = (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError,
           NotImplementedError, AssertionError)  # what an answer may expect of a function that it calls
 ANNOTATED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
@@ -185,7 +183,7 @@ class Child:
         from course_lib import checks
         from course_lib.checks.engine import asking, time_limit
 
-        self.channel, self.torch, self.ends = None, torch, frames.ENDS
+        self.channel, self.torch, self.ends, self.unseen = None, torch, frames.ENDS, frames.UNSEEN
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         self.one_line = asking.one_line
@@ -357,8 +355,9 @@ class Child:
             reply = self.put(self.namespaces[notebook][name], self.call(**call))
         after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
-        for used in (u for u in self.used if error and error[0] != "TookTooLong" and u.endswith(UNSEEN)):
-            error = error[0], f"{used.removesuffix(UNSEEN)} of torch's cannot be followed here: a person has to look"
+        for used in (u for u in self.used if error and error[0] not in self.ends and u.endswith(self.unseen)):
+            name = used.removesuffix(self.unseen)
+            error = error[0], f"{name} of torch's cannot be followed here: a person has to look"
         if error and error[0] in self.ends:
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
@@ -595,6 +594,7 @@ def _watch():
     an operator that the code itself has registered as one that was not there before. Of torch.cond and its like only
     the name is seen: their branches run beneath.
     """
+    import frames
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -606,7 +606,7 @@ def _watch():
         name = operator.__name__.partition(".")[0]  # of "_softmax.default"
         whole = f"{operator.namespace}::{name}"
         if whole not in of_torch:
-            return f"{whole} {ITS_OWN}"
+            return whole + frames.ITS_OWN
         return whole if WATCHED.search(name) else None
 
     class Operators(TorchDispatchMode):
@@ -622,7 +622,7 @@ def _watch():
 
         def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
             if isinstance(operator, torch._ops.HigherOrderOperator):  # a compiler may go through these lines
-                self.used.add(operator.__name__ + UNSEEN)
+                self.used.add(operator.__name__ + frames.UNSEEN)
             elif name := telling(operator):
                 self.used.add(name)
             return operator(*args, **(kwargs or {}))
