@@ -208,7 +208,7 @@ intervene(
     table,
     run=lambda table: ((table != x).sum().item(), table.max(dim=0).values.tolist()),
     holds=lambda result: result[0] >= 10 and result[1] == largest.tolist(),
-    among=lambda table: table.shape == x.shape and 0 <= table.min() and table.max() <= 3,
+    among=lambda t: t.shape == x.shape and 0 <= t.min() and t.max() <= 3,
     shows="{result[0]} numbers are new, and the maxima are {result[1]}",
     otherwise="The maxima have to be 3, 2, 3, 3. What may the 16 others be?",
 )

@@ -298,7 +298,7 @@ reference = "Jane visits Africa in September".split()
 print(ngrams("Jane Jane Jane".split(), 1), ngrams(reference, 4), sep="\n")
 
 # %% tags=["yours"]
-hits = lambda said, ref, n: (ngrams(said, n) & ngrams(ref, n)).total()  # yours: a function
+hits = lambda said, ref, n: (ngrams(said, n) & ngrams(ref, n)).total()  # yours: lambda
 intervene(
     "“Jane Jane Jane” has one hit, “Jane visits Asia in September” has 4, 2, 0 and 0",
     hits,

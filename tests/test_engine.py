@@ -1,6 +1,7 @@
 """The engine under the checks, on what no exercise of the lessons uses yet: modules, and answers in another process."""
 
 import multiprocessing
+import time
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from course_lib.checks.engine.comparing import alike
 from course_lib.checks.engine.exercise import Exercise
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.questioning import questions
+from course_lib.checks.engine.time_limit import Allowance
 
 
 class FeedForward(nn.Module):
@@ -304,3 +306,16 @@ def test_nan_is_like_no_number(number):
     """Weights of one half passed for NaN, and clamped scores for scores that overflow."""
     nan, other = (Reply((torch.tensor([value, 2.0]),), "tensor") for value in (float("nan"), number))
     assert alike(nan, nan) and alike(other, other) and not alike(nan, other) and not alike(other, nan)
+
+
+def test_what_is_allowed_is_work_and_not_waiting():
+    """A mistake that is not named, since another notebook has the processor; or a search without an end."""
+    allowed = Allowance(0.2)
+    time.sleep(0.3)
+    assert not allowed.is_over()
+    time.sleep(0.4)
+    assert allowed.is_over()
+    allowed, began = Allowance(0.2), time.thread_time()
+    while not allowed.is_over():
+        pass
+    assert time.thread_time() - began < 0.3

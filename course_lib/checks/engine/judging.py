@@ -8,7 +8,6 @@ most of its wrong replies are those of is told as the closest one.
 """
 
 import contextlib
-import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -33,13 +32,14 @@ from course_lib.checks.engine.naming import (
     with_another,
 )
 from course_lib.checks.engine.questioning import questions
+from course_lib.checks.engine.time_limit import Allowance
 
 CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it gave three answers: something random is "
                  "at work, or something is kept from call to call. Where your code has dropout, is it still on outside "
                  "training? `F.dropout` needs `training=self.training`, and `F.scaled_dot_product_attention` needs "
                  "`dropout_p=0.0`.", None, None)
 OWN_WEIGHTS = "weights_of_its_own"  # another cause of three answers
-SEARCH = 1.8  # seconds after the answer was asked, in which its mistakes and the place of them are looked for
+SEARCH = 1.8  # seconds of work after the answer was asked, in which its mistakes and the place of them are looked for
 PLACE = 0.6  # of these are left for the place
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 
@@ -106,21 +106,21 @@ def _judge(exercise, candidate, seed, ask, look_inside, waiting):
                 break
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
-    asked, until = calls[: len(replies)], time.monotonic() + SEARCH
-    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, until - PLACE, waiting)
+    asked, names, all_of_it = calls[: len(replies)], Allowance(SEARCH - PLACE), Allowance(SEARCH)
+    verdict = _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, names, waiting)
     looks = look_inside and verdict.status == "wrong" and not verdict.by_chance
-    return replace(verdict, located=_place(exercise, candidate, failures, until)) if looks else verdict
+    return replace(verdict, located=_place(exercise, candidate, failures, all_of_it)) if looks else verdict
 
 
-def _place(exercise, candidate, failures, until):
+def _place(exercise, candidate, failures, allowed):
     """Where it goes wrong; nothing where the search fails, for nobody loses a card over code it did not expect."""
     try:
-        return locate(exercise, candidate, failures, until)
+        return locate(exercise, candidate, failures, allowed)
     except Exception:
         return ()
 
 
-def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, until, waiting):
+def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, allowed, waiting):
     """The Verdict on an answer that failed: which mistakes reply as it did, or what is seen of it."""
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
@@ -133,7 +133,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
         if first.cause not in SYMPTOMS or behind or not any(_is_another(exercise, f) for f in failures):
             return Verdict(exercise, "wrong", calls, shown, behind or ())
         others = [f for f in failures if f.cause != first.cause]
-        verdict = _what_is_wrong(exercise, candidate, asked, replies, others, seed, ask, until, waiting)
+        verdict = _what_is_wrong(exercise, candidate, asked, replies, others, seed, ask, allowed, waiting)
         told = verdict.besides or shown.says in verdict.failure.says
         return verdict if told else replace(verdict, besides=shown)
     broken = {} if failures[-1].kind == "time" else _broken_statistics(exercise, candidate, seed, ask)
@@ -153,7 +153,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, unt
         return Verdict(exercise, "wrong", calls, by_chance, (_what_is_drawn(by_chance),), by_chance=True)
     if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if both := together(exercise, asked, replies, first.call, until, waiting, draws_alike):
+    if both := together(exercise, asked, replies, first.call, allowed, waiting, draws_alike):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if broken:
         drawn = [says for says, (_, ran) in broken.items() if ran and len(failures) < len(replies)]

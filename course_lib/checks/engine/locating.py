@@ -9,9 +9,7 @@ said; two that are wrong both are told.
 import contextlib
 import inspect
 import io
-import math
 import re
-import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +21,7 @@ from course_lib.checks.engine.asking import ask, built
 from course_lib.checks.engine.comparing import ROUNDINGS, alike_values, compare, differences
 from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.mistakes import ByHand, run_beside
+from course_lib.checks.engine.time_limit import UNBOUNDED, Allowance
 from course_lib.checks.engine.tracing import TIMES, traced
 
 CALLS = 3  # that values are compared in
@@ -49,10 +48,10 @@ class Located:
     before: tuple = ()
 
 
-def locate(exercise, candidate, failures, until=math.inf):
+def locate(exercise, candidate, failures, allowed=UNBOUNDED):
     """Where an answer goes wrong: one Located, or two where two places do; none where that cannot be told.
 
-    until: by the monotonic clock; later nothing is said
+    allowed: an Allowance; when it is over nothing is said
     """
     calls = _telling(failures)
     mine, true = (traced(candidate, _defaults(exercise)), _right(exercise)) if calls else (None, None)
@@ -63,7 +62,7 @@ def locate(exercise, candidate, failures, until=math.inf):
         ways = [_way(true, *_ready(true, call)) for call in calls]
         world = _World(exercise, mine, true, [(call, *_ready(mine, call)) for call in calls],
                        [_Way(_also_in_a_loop(values)) for values, _ in ways], ways[0][1],
-                       until, _built_otherwise(mine, true, calls[0]))
+                       allowed, _built_otherwise(mine, true, calls[0]))
         return tuple(_Search(world).located())
 
 
@@ -98,7 +97,7 @@ class _World:
     calls: list  # with what is asked each, and how
     true: list
     true_needs: dict  # what each of these was made of, in the first call
-    until: float
+    allowed: Allowance
     other: dict  # {attribute: lines} of what a module was built with
 
     @cached_property
@@ -124,7 +123,7 @@ class _World:
         return not self.is_late() and not compare(truth(self.exercise, call), ask(answer, asked, AT_MOST), call)
 
     def is_late(self):
-        return time.monotonic() > self.until
+        return self.allowed.is_over()
 
 
 class _Way(dict):

@@ -15,6 +15,7 @@ from course_lib.checks.engine.exercise import truth
 from course_lib.checks.engine.lengths import BEYOND
 from course_lib.checks.engine.mistakes import ByHand, Mistake
 from course_lib.checks.engine.pairs import pairs
+from course_lib.checks.engine.time_limit import UNBOUNDED
 
 FEW = 3  # wrong replies: of fewer, nothing can be said to be the closest mistake
 MOST = 0.7  # of the wrong replies have to be those of the closest mistake
@@ -152,11 +153,11 @@ def with_another(exercise, mistakes, calls, replies, first, failures):
     return ()
 
 
-def together(exercise, calls, replies, first, until=math.inf, waiting=lambda: None, also=lambda pair: True):
+def together(exercise, calls, replies, first, allowed=UNBOUNDED, waiting=lambda: None, also=lambda pair: True):
     """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
 
-    Of a test, which says yes or no, there are none: too many pairs would say the same. After `until`, by the monotonic
-    clock, no more are asked. `waiting` is called where it takes long; `also` is what else has to be true of a pair.
+    Of a test, which says yes or no, there are none: too many pairs would say the same. When `allowed`, an Allowance, is
+    over, no more are asked. `waiting` is called where it takes long; `also` is what else has to be true of a pair.
     """
     began, told = time.monotonic(), False
     if truth(exercise, calls[0]).form == "True or False":
@@ -172,11 +173,10 @@ def together(exercise, calls, replies, first, until=math.inf, waiting=lambda: No
     found = []
     for two in (two for i, j in possible for two in pairs(exercise.verified, edits[i], edits[j])):
         found += [two] if _behaves_as(two, calls, replies, first) and also(two) else []
-        now = time.monotonic()
-        if now - began > PATIENCE and not told:
+        if not told and time.monotonic() - began > PATIENCE:
             waiting()
             told = True
-        if now > until:
+        if allowed.is_over():
             break
     return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
 

@@ -1,11 +1,28 @@
 """Stop what does not end by itself."""
 
 import contextlib
+import math
 import signal
 import threading
 import time
 
 HAD = ", of which it had the processor for"
+
+
+class Allowance:
+    """So many seconds of work of this thread, and no more than three times as many on the clock on the wall.
+
+    Whoever waits for it waits longer beside a training that runs, and is told no less.
+    """
+
+    def __init__(self, seconds=math.inf):
+        self.work, self.wall = time.thread_time() + seconds, time.monotonic() + 3 * seconds
+
+    def is_over(self):
+        return time.thread_time() > self.work or time.monotonic() > self.wall
+
+
+UNBOUNDED = Allowance()
 
 
 class TookTooLong(BaseException):
