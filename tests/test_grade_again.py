@@ -127,6 +127,28 @@ def test_a_cell_that_was_stopped_is_told_alike_on_a_busy_machine():
         (FAILED, "Code cell 8 raised TookTooLong: it did not end within 0.02 seconds."),)
 
 
+STUBBORN = """import torch
+def message_passing(x, adjacency, message, update):
+    def heard(receiver, sender):
+        try:
+            return message(receiver, sender)
+        except:
+            return message(receiver, sender)
+    rows = [[heard(i, j) * a for j, a in zip(x, row)] for i, row in zip(x, adjacency)]
+    return update(x, torch.stack([sum(row) for row in rows]))"""
+
+
+def test_an_answer_that_is_stopped_while_it_asks_the_judge_is_no_forger(tmp_path):
+    """“It wrote into the channel that its answers go through”, of whoever calls a lent function in a loop, where the
+    machine is slow: what they said was cut off in the middle, and all that followed came too late by one."""
+    (tmp_path / "slow").mkdir()
+    for n in range(3):
+        (tmp_path / "slow" / f"{n}.py").write_text(STUBBORN)
+    rows = whole(tmp_path / "slow", tmp_path / "report", "--isolation", confine.probe(), "--exercises",
+                 "message_passing", "--call-seconds", "0.35")["results.csv"]
+    assert {row["verdict"] for row in rows} <= {"pass", "timeout"}
+
+
 @pytest.mark.skipif(confine.probe() != "A", reason="only one level can be enforced here")
 def test_level_b_gives_the_verdicts_of_level_a(graded, tmp_path):
     """Whoever is graded in a container gets other grades."""

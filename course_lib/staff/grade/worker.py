@@ -548,12 +548,23 @@ class Afar:
 Afar.__name__ = Afar.__qualname__ = "function"  # so an error says what it says in a notebook
 
 
+def _exchanged(child, say, **fields):
+    """What the judge says to something. A time limit stops an answer before this or behind it: half of what is said
+    would be taken for the beginning of something else, and its author for a forger.
+    """
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        child.channel.send(say, **fields)
+        return child.channel.receive()[1]
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+
+
 def _answer(child, which, args, names, gradients):
     """The number of a call, where gradients come of it, and its value. names: of the last arguments."""
     models = {i: a for i, a in enumerate(args) if isinstance(a, child.torch.nn.Module)}
     sent = [{"model": a.which, "weights": _weights(a)} if i in models else a for i, a in enumerate(args)]
-    child.channel.send("call", which=which, args=sent, names=names, gradients=gradients)
-    _, fields = child.channel.receive()
+    fields = _exchanged(child, "call", which=which, args=sent, names=names, gradients=gradients)
     with child.torch.no_grad():
         for i, model in models.items():  # a function may train a model that it is given
             for name, weight in fields.get("models", {}).get(str(i), {}).items():
@@ -580,8 +591,7 @@ def _through(child, which, args, names):
 
         @staticmethod
         def backward(context, *gradients):
-            child.channel.send("backward", number=context.number, gradients=gradients)
-            return tuple(child.channel.receive()[1]["gradients"])
+            return tuple(_exchanged(child, "backward", number=context.number, gradients=gradients)["gradients"])
 
     return Function.apply(*args)
 
@@ -609,6 +619,11 @@ def _watch():
             return whole + frames.ITS_OWN
         return whole if WATCHED.search(name) else None
 
+    @functools.cache  # a loop over numbers calls the same few, a hundred thousand times
+    def named(function):
+        name = getattr(function, "__name__", "").partition(".")[0]
+        return name if WATCHED.search(name) else None
+
     class Operators(TorchDispatchMode):
         supports_higher_order_operators = True  # such as torch.cond and flex_attention
 
@@ -621,7 +636,7 @@ def _watch():
             return False  # or torch's compiler is imported, which takes a second
 
         def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-            if isinstance(operator, torch._ops.HigherOrderOperator):  # a compiler may go through these lines
+            if not isinstance(operator, torch._ops.OpOverload):  # a compiler may go through these lines
                 self.used.add(operator.__name__ + frames.UNSEEN)
             elif name := telling(operator):
                 self.used.add(name)
@@ -641,7 +656,7 @@ def _watch():
             return self.operators.__exit__(*problem)
 
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            if WATCHED.search(name := getattr(function, "__name__", "").partition(".")[0]):
+            if name := named(function):
                 self.used.add(name)
             return function(*args, **(kwargs or {}))
 
