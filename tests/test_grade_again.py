@@ -127,6 +127,16 @@ def test_a_cell_that_was_stopped_is_told_alike_on_a_busy_machine():
         (FAILED, "Code cell 8 raised TookTooLong: it did not end within 0.02 seconds."),)
 
 
+def test_an_answer_that_had_no_processor_says_so_in_the_grader_too(tmp_path):
+    """It is asked once more where it is checked. Where it is graded that took longer than anybody waits, and whoever
+    is stopped from outside gets no second chance."""
+    (tmp_path / "asleep").mkdir()
+    (tmp_path / "asleep" / "one.py").write_text("import time\ndef reweight(x):\n    time.sleep(60)\n")
+    row, = whole(tmp_path / "asleep", tmp_path / "report", "--isolation", confine.probe(), "--exercises", "reweight",
+                 "--call-seconds", "2.5")["results.csv"]
+    assert row["verdict"] == "timeout" and HAD in row["reason"]
+
+
 STUBBORN = """import torch
 def message_passing(x, adjacency, message, update):
     def heard(receiver, sender):

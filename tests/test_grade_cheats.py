@@ -349,7 +349,7 @@ def rows(tmp_path_factory):
                                                     "*[lambda w: torch.softmax(w, dim) for dim in (1, -1)], "
                                                     "(x @ x.T,)) @ x"))
     command = [sys.executable, "-m", "course_lib.staff.grade", str(folder), "-o", str(report), "--isolation",
-               confine.probe(), "--exercises", ",".join(EXERCISES)]
+               confine.probe(), "--exercises", ",".join(EXERCISES), "--call-seconds", "40"]  # torch compiles
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     with (report / "results.csv").open(encoding="utf-8", newline="") as file:
@@ -377,8 +377,8 @@ def test_honest_answers_have_no_flag(rows):
 def test_a_right_answer_in_branches_is_handed_to_a_person(rows):
     """Torch's compiler fails on the gradients of torch.cond under a watch, in words that are nobody's mistake."""
     row = rows["branches", "reweight"]
-    told = "cond of torch's cannot be followed here: a person" in row["reason"] and "run unseen" in row["flags"]
-    assert row["verdict"] == "timeout" or row["verdict"] == "error" and told  # to compile takes seconds
+    assert row["verdict"] == "error" and "cond of torch's cannot be followed here: a person" in row["reason"]
+    assert "branches run unseen" in row["flags"]
 
 
 def test_a_reason_names_the_arguments(rows):

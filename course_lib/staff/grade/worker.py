@@ -324,10 +324,10 @@ class Child:
 
     def ask(self, notebook, name, seconds, calls):
         """Put calls to an answer, and send each reply soon; it ends early where nobody would wait for more."""
-        self.asking.SECONDS, sent = seconds, time.monotonic()
+        sent = time.monotonic()
         for call in calls:
             ended = []
-            self.keep("reply", lambda: self.one_reply(notebook, name, call, ended))  # noqa: B023  called at once
+            self.keep("reply", lambda: self.one_reply(notebook, name, call, seconds, ended))  # noqa: B023  called at once
             if time.monotonic() - sent > TOGETHER:
                 self.channel.flush()
                 sent = time.monotonic()
@@ -344,7 +344,7 @@ class Child:
             return after if any(self.changed(*pair) is not None for pair in parts) else None
         return after if isinstance(after, self.torch.Tensor) and not _same(after, before) else None
 
-    def one_reply(self, notebook, name, call, ended):
+    def one_reply(self, notebook, name, call, seconds, ended):
         """The fields of a Reply, and what was used of torch's own."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
         self.used.clear()
@@ -352,7 +352,7 @@ class Child:
         if not self.torch.empty(0).is_cpu:
             self.torch.set_default_device("cpu")
         with self.torch.inference_mode(False), self.torch.enable_grad():
-            reply = self.put(self.namespaces[notebook][name], self.call(**call))
+            reply = self.put(self.namespaces[notebook][name], self.call(**call), seconds)
         after = [self.changed(a, before) for a, before in zip(reply.args_after, call["args"], strict=False)]
         error = reply.error and tuple(words[:500] for words in reply.error)
         for used in (u for u in self.used if error and error[0] not in self.ends and u.endswith(self.unseen)):
