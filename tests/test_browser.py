@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from course_lib.staff.lesson_text import read_lesson
 from course_lib.staff.notebooks import KERNEL
@@ -167,10 +168,10 @@ def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
     _wait_until_idle(page)
     _run_all(page)
+    cards = page.locator("[role=status]", has_text="not answered yet")  # JupyterLab draws the last ones a while later
+    expect(cards).to_have_count(len(read_lesson(LESSON.removesuffix(".ipynb")).exercises), timeout=60_000)
     for trouble in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
         assert page.locator(f".jp-OutputArea-output[data-mime-type='{trouble}']").count() == 0
-    cards = page.locator("[role=status]", has_text="not answered yet")
-    assert cards.count() == len(read_lesson(LESSON.removesuffix(".ipynb")).exercises)
     page.screenshot(path=tmp_path / "1-untouched.png")
 
     wrong = _answer(page, NO_SCALE)
