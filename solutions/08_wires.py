@@ -1430,6 +1430,10 @@ without = {"nothing": opened.right_without(translator, *networks),
            "their mean": opened.right_without(translator, *networks, instead=means)}
 without
 
+# %% [markdown]
+# It was not the silence: with their means even fewer are right. What is missing is what they
+# say of each word by itself, and a vector for all words is no substitute.
+
 # %% tags=["claim"]
 # The proof
 largest = max(sizes, key=sizes.get)
@@ -1438,6 +1442,8 @@ claim("the largest write can be left out, and one of the smaller ones cannot",
       and sizes["decoder 2 cross"] < sizes[largest])
 claim("each feed-forward can be left out alone, all four together cannot",
       min(lost[name] for name in networks) >= 49 and max(without.values()) <= 40)
+claim("with their means in their place fewer are right than with nothing",
+      without["their mean"] < without["nothing"])
 
 # %% [markdown] name="missing-piece"
 # ## Which piece is missing?

@@ -20,9 +20,9 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib.checks.engine.time_limit import HAD, TookTooLong, time_limit
-from course_lib.staff.grade import confine
+from course_lib.staff.grade import confine, frames
 from course_lib.staff.grade.failed_cells import FAILED, what_failed
-from course_lib.staff.grade.marking import _Student
+from course_lib.staff.grade.marking import UNWATCHED, _Student
 from course_lib.staff.grade.own_code import Piece
 from tests.awkward import POOL, batch
 from tests.test_grade_awkward import hand_in
@@ -157,6 +157,25 @@ def test_an_answer_that_is_stopped_while_it_asks_the_judge_is_no_forger(tmp_path
     rows = whole(tmp_path / "slow", tmp_path / "report", "--isolation", confine.probe(), "--exercises",
                  "message_passing", "--call-seconds", "0.35")["results.csv"]
     assert {row["verdict"] for row in rows} <= {"pass", "timeout"}
+
+
+SLOW_UNDER_WATCH = """import torch
+def reweight(x):
+    while torch._C._len_torch_dispatch_stack() > OTHERS:
+        x + 0
+    return torch.softmax(x @ x.T, -1) @ x"""
+
+
+@pytest.mark.parametrize(("others", "verdict"), [(0, "pass"), (-1, "timeout")])
+def test_an_answer_that_only_the_watch_makes_slow_is_asked_without_it(tmp_path, others, verdict):
+    """A right softmax, number by number, that takes two seconds in the lesson takes ten while each operation is
+    watched. And a loop without an end is none that passes."""
+    (tmp_path / "busy").mkdir()
+    (tmp_path / "busy" / "one.py").write_text(SLOW_UNDER_WATCH.replace("OTHERS", str(others)))
+    row, = whole(tmp_path / "busy", tmp_path / "report", "--isolation", confine.probe(), "--exercises", "reweight",
+                 "--call-seconds", "3")["results.csv"]
+    assert (row["verdict"], UNWATCHED in row["flags"]) == (verdict, verdict == "pass")
+    assert frames.BUSY not in row["reason"], "the last attempt was watched, too"
 
 
 @pytest.mark.skipif(confine.probe() != "A", reason="only one level can be enforced here")

@@ -209,11 +209,11 @@ class Child:
         except frames.FrameError:
             raise Lost("crash", FORGED) from None
 
-    def ask(self, notebook, name, calls, seconds, deadline, watch):
+    def ask(self, notebook, name, calls, seconds, deadline, watch, watched=True):
         """Put Calls to an answer: their Replies, up to one that nobody would wait for more after.
 
         Functions among the arguments stay here, and only one Call may have them. What the answer used of torch's own
-        goes into the set `watch`.
+        goes into the set `watch`, unless it is not to be `watched`, which takes longer.
         """
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
         replies, said = [], hashlib.sha256()
@@ -228,7 +228,7 @@ class Child:
             _set_modes(functions, modes)
             replies.append(reply)
 
-        frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds)
+        frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds, watched)
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
         if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in frames.ENDS):
             raise Lost("crash", FORGED)
@@ -266,9 +266,9 @@ class Child:
 
 
 @lru_cache(maxsize=256)  # a class is asked the same questions
-def _asking(calls, notebook, name, seconds):
+def _asking(calls, notebook, name, seconds, watched):
     """The frame that puts Calls to an answer."""
-    return frames.packed("ask", {"notebook": notebook, "name": name, "seconds": seconds,
+    return frames.packed("ask", {"notebook": notebook, "name": name, "seconds": seconds, "watched": watched,
                                  "calls": [_as_fields(call) for call in calls]})
 
 

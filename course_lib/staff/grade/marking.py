@@ -37,6 +37,7 @@ from course_lib.staff.grade.own_code import (
 PUBLIC_SEED = 0  # what `check` asks in a learner's notebook
 HANDED = -1  # stands for a notebook where an answer is what was handed to `check`
 OVERWRITTEN = "the last one was wrong"
+UNWATCHED = "too slow to be watched while it ran"
 NO_MODULE = re.compile(r"No module named '([^']+)'")
 PLACE = re.compile(r" \(<[^>]*>, line \d+\)$")  # where it says so, Python says it in its own words
 STAR_OF_TORCH = re.compile(r"from\s+torch[\w.]*\s+import\s*\*")
@@ -102,6 +103,7 @@ class _Student:
     """One submission while it is graded."""
 
     patience = 1  # times the usual limits that a cell and a call have
+    watched = True  # whether it is noted what an answer calls of torch's own
 
     def __init__(self, marker, run, own):
         self.marker, self.run, self.own = marker, run, own
@@ -169,6 +171,8 @@ class _Student:
     def another_chance(self, name, mark, passed, flags, alone):
         """What a first verdict comes to in a fresh child, where it was slow or may be another answer's fault.
 
+        What did many operations may have been slow because each was watched.
+
         alone: what came of it alone, if that was tried
         """
         before = list(EXERCISES)[: list(EXERCISES).index(name)]  # a later one may give this one away
@@ -178,13 +182,16 @@ class _Student:
         given = sources_with_what_they_need(others, name)
         in_vain = alone and alone.verdict == "timeout" and HAD not in alone.reason  # it had its time, and did not end
         slow = mark.verdict == "timeout" and HAD in mark.reason and not in_vain
-        if not slow and not given or time.monotonic() > self.deadline:
+        busy = mark.verdict == "timeout" and frames.BUSY in mark.reason and self.endless < ENOUGH
+        if not slow and not busy and not given or time.monotonic() > self.deadline:
             return mark
         self.end()
-        self.patience = STARVED if slow else 1
+        self.patience, self.watched = STARVED if slow else 1, not busy
         again = self.mark(name, flags, given)
-        self.patience = 1
+        self.patience, self.watched = 1, True
         self.end()
+        if busy and again and again.verdict == "timeout":
+            self.endless += 1
         better = again and (again.verdict == "pass" or mark.verdict in ("timeout", "missing"))
         return again if better else mark
 
@@ -203,7 +210,7 @@ class _Student:
         for only in [*[needed] * (not sure), until_defined(name, self.run, needed)]:
             if only and time.monotonic() <= self.deadline and not (found and found.verdict == "pass"):
                 found = self.afresh(name, flags, {}, only) or found
-        self.endless += bool(found and found.verdict == mark.verdict == "timeout")
+        self.endless += bool(found and found.verdict == mark.verdict == "timeout" and frames.BUSY not in found.reason)
         return found
 
     def as_checked(self, name, flags):
@@ -241,7 +248,7 @@ class _Student:
         telling = set() if given else _telling(used, gives_away)
         words = [*flags, *filter(None, best.flags.split(", ")), *(f"calls {u}" for u in sorted(telling))]
         if best.verdict == "pass":
-            words += self.hidden_or_several(name)
+            words += self.hidden_or_several(name) + [UNWATCHED] * (not self.watched)
         return replace(best, seconds=round(time.monotonic() - began, 3), flags=", ".join(ranked(words)))
 
     def first_right(self, blank, places, used):
@@ -363,7 +370,7 @@ class _Student:
         """
         def ask(_, *calls):
             return self.child.ask(where, exercise.name, calls, self.patience * self.marker.limits.call, self.deadline,
-                                  used)
+                                  used, self.watched)
 
         def reply(_, call):
             if id(call) in said:

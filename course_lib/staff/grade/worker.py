@@ -170,6 +170,16 @@ class Nowhere(io.TextIOBase):
 NOWHERE = Nowhere()
 
 
+class Used(set):
+    """What an answer used of torch's own, and how many operations it did."""
+
+    operations = 0
+
+    def clear(self):
+        super().clear()
+        self.operations = 0
+
+
 class Child:
     """Runs the cells of one student and answers the judge's questions about what they define.
 
@@ -184,10 +194,11 @@ class Child:
         from course_lib.checks.engine import asking, time_limit
 
         self.channel, self.torch, self.ends, self.unseen = None, torch, frames.ENDS, frames.UNSEEN
+        self.many, self.busy = frames.MANY, frames.BUSY
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         self.one_line = asking.one_line
-        self.used = set()
+        self.used = Used()
         self.watch = functools.partial(_watch(), self.used)
         self.time_limit, self.took_too_long = time_limit.time_limit, time_limit.TookTooLong
         self.names = json.loads(Path(ROOT, "modules.json").read_text())
@@ -322,12 +333,13 @@ class Child:
                     found.setdefault(name, []).append((notebook, _kind(value)))
         return {"found": found}
 
-    def ask(self, notebook, name, seconds, calls):
+    def ask(self, notebook, name, seconds, calls, watched=True):
         """Put calls to an answer, and send each reply soon; it ends early where nobody would wait for more."""
+        looking_on = self.watch if watched else contextlib.nullcontext
         sent = time.monotonic()
         for call in calls:
             ended = []
-            self.keep("reply", lambda: self.one_reply(notebook, name, call, seconds, ended))  # noqa: B023  called at once
+            self.keep("reply", lambda: self.one_reply(notebook, name, call, seconds, looking_on, ended))  # noqa: B023
             if time.monotonic() - sent > TOGETHER:
                 self.channel.flush()
                 sent = time.monotonic()
@@ -344,11 +356,11 @@ class Child:
             return after if any(self.changed(*pair) is not None for pair in parts) else None
         return after if isinstance(after, self.torch.Tensor) and not _same(after, before) else None
 
-    def one_reply(self, notebook, name, call, seconds, ended):
+    def one_reply(self, notebook, name, call, seconds, looking_on, ended):
         """The fields of a Reply, and what was used of torch's own."""
         call["args"] = tuple(_made(a, self) for a in call["args"])
         self.used.clear()
-        self.asking.undisturbed, self.asking.looking_on = _seeded, self.watch  # again, whatever a cell has put there
+        self.asking.undisturbed, self.asking.looking_on = _seeded, looking_on  # again, whatever a cell has put there
         if not self.torch.empty(0).is_cpu:
             self.torch.set_default_device("cpu")
         with self.torch.inference_mode(False), self.torch.enable_grad():
@@ -359,6 +371,8 @@ class Child:
             name = used.removesuffix(self.unseen)
             error = error[0], f"{name} of torch's cannot be followed here: a person has to look"
         if error and error[0] in self.ends:
+            if self.used.operations > self.many:
+                error = error[0], f"{error[1]}, with {self.used.operations:,}{self.busy}"
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
         told = {"args_after": after, "error": error, "used": sorted(self.used), "modes": modes}
@@ -636,6 +650,7 @@ def _watch():
             return False  # or torch's compiler is imported, which takes a second
 
         def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            self.used.operations += 1
             if not isinstance(operator, torch._ops.OpOverload):  # a compiler may go through these lines
                 self.used.add(operator.__name__ + frames.UNSEEN)
             elif name := telling(operator):
