@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 16 · What it costs
 #
-# *89 minutes: reading 31, predicting 22, writing 36 · needs lesson 12b · two exercises*
+# *90 minutes: reading 31, predicting 22, writing 37 · needs lesson 12b · two exercises*
 #
 # **At the end you can**
 #
