@@ -29,6 +29,7 @@ RIGHT = f"""def {EXERCISE}(query, inputs):
     return torch.softmax(inputs @ query / len(query) ** 0.5, 0) @ inputs
 """
 
+PATIENCE = 300_000  # milliseconds for whatever is waited for: a machine may have much else to do
 pytestmark = pytest.mark.browser
 
 
@@ -74,7 +75,7 @@ def jupyter_lab(folder, tmp_path, **chosen):
         server.wait()
 
 
-def _wait_for(address, server, seconds=60):
+def _wait_for(address, server, seconds=PATIENCE / 1000):
     end = time.monotonic() + seconds
     while time.monotonic() < end and server.poll() is None:
         try:
@@ -84,13 +85,28 @@ def _wait_for(address, server, seconds=60):
     pytest.fail("JupyterLab did not start")
 
 
-def _wait_until_idle(page):
-    page.wait_for_selector("text=/Python 3 \\(ipykernel\\) \\| Idle/", timeout=60_000)
+def opened(browser, address, **how):
+    """A page with a notebook in JupyterLab that is ready for keys."""
+    page = browser.new_page(**how)
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    wait_until_idle(page)
+    return page
+
+
+def wait_until_idle(page):
+    page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell")
+    page.wait_for_selector("text=/Python 3 \\(ipykernel\\) \\| Idle/")
     page.wait_for_timeout(1000)
 
 
 def _run_all_cells(page):
-    page.keyboard.press("Control+Shift+C")  # the palette of commands
+    palette = page.locator(".lm-CommandPalette-input:focus")
+    for _ in range(PATIENCE // 2000):
+        if palette.count():
+            break
+        page.keyboard.press("Control+Shift+C")  # a Lab that is still busy with itself hears no keys
+        page.wait_for_timeout(2000)
     page.keyboard.type("Run All Cells")
     page.wait_for_selector(".lm-CommandPalette-item.lm-mod-active:has-text('Run All Cells')")
     page.keyboard.press("Enter")
@@ -101,7 +117,7 @@ def _run_all(page):
     prompts = "[...document.querySelectorAll('.jp-CodeCell:not(:has(.jp-Placeholder)) .jp-InputPrompt')]"  # unfolded
     page.wait_for_function(
         f"() => {{ const p = {prompts}.map(e => e.textContent);"
-        " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }", timeout=120_000)
+        " return p.length > 20 && p.every(t => /\\[\\d+\\]/.test(t)); }")
 
 
 # A notebook that has just been opened takes keys a moment later than it is seen.
@@ -119,10 +135,11 @@ def _walk_to(page, text):
     pytest.fail(f"the arrow keys lead to no cell with {text}")
 
 
-def _answer(page, code):
-    """Type an answer over the exercise's cell, then run it and the check below it; return the new card."""
+def _answer(page, code, tells):
+    """Type an answer over the exercise's cell, then run it and the check below it; the new card, which tells this."""
     _walk_to(page, f"def {EXERCISE}(query")
     page.keyboard.press("Enter")
+    page.wait_for_selector(".jp-Cell.jp-mod-active .cm-focused")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(code)
     check = page.locator(".jp-CodeCell", has_text=f"check({EXERCISE})").first
@@ -130,9 +147,10 @@ def _answer(page, code):
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     page.wait_for_function("([e, old]) => e.textContent != old && /\\[\\d+\\]/.test(e.textContent)",
-                           arg=[check.locator(".jp-InputPrompt").element_handle(), before], timeout=30_000)
-    page.wait_for_timeout(500)
-    return check.locator("[role=status]").text_content()
+                           arg=[check.locator(".jp-InputPrompt").element_handle(), before])
+    card = check.locator("[role=status]")
+    expect(card).to_contain_text(tells, timeout=PATIENCE)
+    return card.text_content()
 
 
 def _predict_by_keyboard(page, answers):
@@ -144,7 +162,7 @@ def _predict_by_keyboard(page, answers):
     page.get_by_role("button", name="counts the missing feature as 0").focus()
     page.keyboard.press("Enter")
     reply = page.locator("[role=status]:visible", has_text="A dot product does not pad: nobody gave that number")
-    reply.wait_for(timeout=10_000)
+    reply.wait_for()
     assert "✗ counts the missing feature as 0" in reply.text_content()
     assert page.get_by_role("button", name="raises an error", exact=True).is_disabled()
     field = page.locator(".jp-OutputArea", has_text="tea's score").get_by_placeholder("a number")
@@ -152,43 +170,39 @@ def _predict_by_keyboard(page, answers):
     page.keyboard.type("eight")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("[role=alert]", has_text="“eight” is no number").wait_for(timeout=10_000)
+    page.locator("[role=alert]", has_text="“eight” is no number").wait_for()
     field.fill("10")
     field.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("[role=status]:visible", has_text="✓ 10").wait_for(timeout=10_000)
+    page.locator("[role=status]:visible", has_text="✓ 10").wait_for()
     kept = json.loads((answers / "predictions.json").read_text(encoding="utf-8"))
     assert sorted((entry["concept"], entry["right"]) for entry in kept.values()) == [("C030", True), ("C032", False)]
 
 
 def test_a_learner_opens_lesson_04_errs_reads_the_card_and_gets_it_right(browser, lab, tmp_path):
     """A card that never shows in JupyterLab, or names no misconception, would leave a learner alone."""
-    page = browser.new_page(viewport={"width": 1400, "height": 2600})
-    page.goto(lab)
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    _wait_until_idle(page)
+    page = opened(browser, lab, viewport={"width": 1400, "height": 2600})
     _run_all(page)
     cards = page.locator("[role=status]", has_text="not answered yet")  # JupyterLab draws the last ones a while later
-    expect(cards).to_have_count(len(read_lesson(LESSON.removesuffix(".ipynb")).exercises), timeout=60_000)
+    expect(cards).to_have_count(len(read_lesson(LESSON.removesuffix(".ipynb")).exercises), timeout=PATIENCE)
     for trouble in ("application/vnd.jupyter.error", "application/vnd.jupyter.stderr"):
         assert page.locator(f".jp-OutputArea-output[data-mime-type='{trouble}']").count() == 0
     page.screenshot(path=tmp_path / "1-untouched.png")
 
-    wrong = _answer(page, NO_SCALE)
+    wrong = _answer(page, NO_SCALE, "not divided by √D")
     page.screenshot(path=tmp_path / "2-wrong.png")
-    assert "✗" in wrong and "not divided by √D" in wrong and "Hint" not in wrong
-    assert "Hint 1" in _answer(page, NO_SCALE), "the same mistake again"
+    assert "✗" in wrong and "Hint" not in wrong
+    _answer(page, NO_SCALE, "Hint 1")  # the same mistake again
 
-    right = _answer(page, RIGHT)
+    right = _answer(page, RIGHT, "your own code")
     page.screenshot(path=tmp_path / "3-right.png")
-    assert "✓" in right and "your own code" in right
+    assert "✓" in right
     _predict_by_keyboard(page, tmp_path / "lessons" / "my_answers")
     page.reload()
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    _wait_until_idle(page)
+    wait_until_idle(page)
     _run_all(page)
     greeting = page.locator("p:visible", has_text="Welcome back.")
-    greeting.wait_for(timeout=20_000)
+    greeting.wait_for()
     assert "1 of 4 in this lesson" in greeting.text_content()
     assert "#cell-id=" in greeting.get_by_role("link").first.get_attribute("href")
 
@@ -218,13 +232,10 @@ def test_the_map_leads_to_the_next_exercise_and_a_lesson_to_the_glossary(browser
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(MAP)], metadata=KERNEL),
                    course / "lessons" / "map.ipynb")
     with jupyter_lab(course, tmp_path, themes={"theme": theme}) as address:
-        page = browser.new_page(viewport={"width": 1400, "height": 1600})
-        page.goto(address("lessons/map.ipynb"))
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-        _wait_until_idle(page)
+        page = opened(browser, address("lessons/map.ipynb"), viewport={"width": 1400, "height": 1600})
         _run_all_cells(page)
         shown = page.locator(".jp-RenderedHTML", has_text="exercises solved")
-        shown.wait_for(timeout=60_000)
+        shown.wait_for()
         texts, ground = page.evaluate(COLOURS, shown.locator("div").first.element_handle())
         assert all(contrast(colour, ground) >= 4.5 for colour in texts), (texts, ground)
         page.keyboard.press("Control+b")  # the list of files leaves
@@ -233,10 +244,9 @@ def test_the_map_leads_to_the_next_exercise_and_a_lesson_to_the_glossary(browser
         assert shown.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), "sideways scrolling"
         page.set_viewport_size({"width": 1400, "height": 1600})
         shown.get_by_role("link", name="padding_mask_from_ids", exact=True).click()
-        page.get_by_role("tab", name="07_masks.ipynb").wait_for(timeout=30_000)  # Lab scrolls to the cell, in its time
-        page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell").first.wait_for(timeout=60_000)
-        _wait_until_idle(page)
+        page.get_by_role("tab", name="07_masks.ipynb").wait_for()  # Lab scrolls to the cell, in its time
+        wait_until_idle(page)
         glossary = page.get_by_role("link", name="glossary")  # in the last cell, which is drawn when one scrolls to it
         page.wait_for_function(SCROLLED_TO_THE_END)
         glossary.click()
-        page.get_by_role("tab", name="glossary.md").wait_for(timeout=30_000)
+        page.get_by_role("tab", name="glossary.md").wait_for()

@@ -21,7 +21,7 @@ from course_lib.staff.site import __main__ as site_command
 from course_lib.staff.site import building
 from course_lib.staff.site.page import LESSONS, Page
 from tests.test_accessibility import contrast
-from tests.test_browser import _run_all_cells, _wait_until_idle, jupyter_lab
+from tests.test_browser import _run_all_cells, jupyter_lab, opened
 
 TEN = torch.randn(10, generator=torch.Generator().manual_seed(4))
 TEN = TEN / TEN.std(correction=0)
@@ -666,10 +666,7 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
     foreign = nbformat.v4.new_code_cell("# a stranger's", outputs=[output], execution_count=1)
     write_notebook(folder / "foreign.ipynb", [foreign])
     with jupyter_lab(folder, tmp_path, themes={"theme": "JupyterLab Dark"}) as address:
-        page = browser.new_page(viewport={"width": 1300, "height": 7400})
-        page.goto(address("own.ipynb"))
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-        _wait_until_idle(page)
+        page = opened(browser, address("own.ipynb"), viewport={"width": 1300, "height": 7400})
         _run_all_cells(page)
         _all_live(page)
         page.screenshot(path=tmp_path / "lab.png")
@@ -681,7 +678,7 @@ def test_instruments_live_in_jupyterlab_and_after_a_reload(browser, tmp_path):
         page.goto(address("foreign.ipynb"))
         notebook = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)", has=page.locator("text=a stranger's"))
         pictures = notebook.locator("img[src^='data:image/svg']")
-        pictures.nth(len(DATA) - 1).wait_for(timeout=60_000)
+        pictures.nth(len(DATA) - 1).wait_for()
         assert pictures.count() == len(DATA) and not notebook.locator(".living").count(), "not trusted: pictures"
         page.screenshot(path=tmp_path / "foreign.png")
 
@@ -693,7 +690,7 @@ def write_notebook(path, cells):
 
 
 def _all_live(page):
-    page.locator(".living").nth(len(DATA) - 1).wait_for(timeout=60_000)
+    page.locator(".living").nth(len(DATA) - 1).wait_for()
     assert page.locator(".living").count() == len(DATA) and not page.locator(".course-instrument img").count()
     for root, slider, key in [(0, "score 3", "ArrowDown"), (1, "query", "ArrowUp"), (2, "position", "ArrowRight"),
                               (3, "lamp", "ArrowRight")]:

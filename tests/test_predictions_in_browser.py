@@ -7,8 +7,9 @@ import pytest
 
 from course_lib.predictions.question import of_the_course
 from course_lib.staff.notebooks import KERNEL
-from tests.test_browser import _run_all_cells, _wait_until_idle, jupyter_lab
+from tests.test_browser import _run_all_cells, jupyter_lab, opened, wait_until_idle
 
+VIEWPORT = {"width": 1300, "height": 1800}
 pytestmark = pytest.mark.browser
 CHOICE, OTHER = [text for text, (lesson, of) in of_the_course().items()
                  if lesson == "04" and not of.wants_a_number and not of.later][:2]
@@ -35,14 +36,6 @@ def lab(tmp_path):
         yield address("asks.ipynb"), tmp_path / "course" / "my_answers" / "predictions.json"
 
 
-def opened(browser, address):
-    page = browser.new_page(viewport={"width": 1300, "height": 1800})
-    page.goto(address)
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    _wait_until_idle(page)
-    return page
-
-
 def saved(page):
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1500)
@@ -59,21 +52,20 @@ def button(page, name):
 def test_a_click_is_answered_and_kept_after_a_reload_a_restart_and_the_next_day(browser, lab):
     """A reply that never comes, a second click that counts, broken icons, “model not found”."""
     address, file = lab
-    page = opened(browser, address)
+    page = opened(browser, address, viewport=VIEWPORT)
     page.keyboard.press("Escape")
     _run_all_cells(page)
-    button(page, wrong(OTHER)).wait_for(timeout=60_000)
-    page.get_by_placeholder("a number").wait_for(timeout=60_000)  # the last of the three: what is saved is whole
+    button(page, wrong(OTHER)).wait_for()
+    page.get_by_placeholder("a number").wait_for()  # the last of the three: what is saved is whole
     assert seen(page, CHOICE).count() == 1, "a question stands once"
     saved(page)
 
     page.reload()  # the kernel lives on
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    _wait_until_idle(page)
+    wait_until_idle(page)
     button(page, wrong(CHOICE)).focus()
     page.keyboard.press("Enter")
-    seen(page, question(CHOICE).answers[wrong(CHOICE)].replace("*", "")[:40]).wait_for(timeout=10_000)
-    page.wait_for_function("document.activeElement.textContent.startsWith('✗')", timeout=10_000)  # its mark comes last
+    seen(page, question(CHOICE).answers[wrong(CHOICE)].replace("*", "")[:40]).wait_for()
+    page.wait_for_function("document.activeElement.textContent.startsWith('✗')")  # its mark comes last
     focused = page.evaluate("document.activeElement.textContent")
     assert focused == f"✗ {wrong(CHOICE)}", "the focus has left the button that was pressed"
     page.keyboard.press("Enter")
@@ -86,11 +78,11 @@ def test_a_click_is_answered_and_kept_after_a_reload_a_restart_and_the_next_day(
     field.focus()
     page.keyboard.type("eight")
     page.keyboard.press("Enter")
-    seen(page, "“eight” is no number").wait_for(timeout=10_000)
+    seen(page, "“eight” is no number").wait_for()
     assert page.evaluate("document.activeElement.placeholder") == "a number"
     field.fill(str(question(NUMBER).right))
     page.keyboard.press("Enter")
-    seen(page, question(NUMBER).answers[question(NUMBER).right]).wait_for(timeout=10_000)
+    seen(page, question(NUMBER).answers[question(NUMBER).right]).wait_for()
     saved(page)
 
     page.get_by_role("button", name="Restart the kernel", exact=True).click()
@@ -100,7 +92,7 @@ def test_a_click_is_answered_and_kept_after_a_reload_a_restart_and_the_next_day(
     saved(page)
     page.close()
 
-    page = opened(browser, address)  # the next day
+    page = opened(browser, address, viewport=VIEWPORT)  # the next day
     page.wait_for_timeout(2000)
     assert seen(page, "model not found").count() == 0
     _unanswered_is_still_answered(page)
