@@ -173,7 +173,7 @@ def test_an_answer_that_only_the_watch_makes_slow_is_asked_without_it(tmp_path, 
     (tmp_path / "busy").mkdir()
     (tmp_path / "busy" / "one.py").write_text(SLOW_UNDER_WATCH.replace("OTHERS", str(others)))
     row, = whole(tmp_path / "busy", tmp_path / "report", "--isolation", confine.probe(), "--exercises", "reweight",
-                 "--call-seconds", "3")["results.csv"]
+                 "--call-seconds", "6")["results.csv"]  # in which a slow machine, too, does many operations
     assert (row["verdict"], UNWATCHED in row["flags"]) == (verdict, verdict == "pass")
     assert frames.BUSY not in row["reason"], "the last attempt was watched, too"
 

@@ -18,9 +18,8 @@ CONTAINERS = 1 << 21  # lists and objects in a header: each costs the reader som
 AT_ONCE, LARGEST = 1 << 16, 1 << 20  # bytes asked of a socket
 ENDS = ("TookTooLong", "NotImplementedError")  # errors after which nothing more is asked, and nothing answered
 ITS_OWN = " (its own operator)"  # stands behind the name of an operator that the code has registered itself
-BUSY = " operations of torch's, each of them watched"  # in what a call says that did not end, and had many
-MANY = 50_000  # operations; to watch one takes longer than most of them do
 UNSEEN = " (whose branches run unseen)"  # and of torch.cond and its like
+BUSY = ", while each of its many operations was watched"  # behind what a call says that did not end
 DTYPES = {str(t).removeprefix("torch."): t for t in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool,
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)}

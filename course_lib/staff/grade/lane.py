@@ -209,11 +209,11 @@ class Child:
         except frames.FrameError:
             raise Lost("crash", FORGED) from None
 
-    def ask(self, notebook, name, calls, seconds, deadline, watch, watched=True):
+    def ask(self, notebook, name, calls, seconds, deadline, watch):
         """Put Calls to an answer: their Replies, up to one that nobody would wait for more after.
 
         Functions among the arguments stay here, and only one Call may have them. What the answer used of torch's own
-        goes into the set `watch`, unless it is not to be `watched`, which takes longer.
+        goes into the set `watch`; where that is None, nobody watches, and the answer takes less time.
         """
         functions = [copy.deepcopy(a) for a in calls[0].args if _is_function(a)]
         replies, said = [], hashlib.sha256()
@@ -224,11 +224,13 @@ class Child:
                 raise frames.FrameError("one reply too many")
             heard = _heard if len(body) <= REMEMBERED and not functions else _heard.__wrapped__
             reply, used, modes = heard(header, body, calls[len(replies)])
-            watch.update(used)
+            if watch is not None:
+                watch.update(used)
             _set_modes(functions, modes)
             replies.append(reply)
 
-        frame = (_asking if len(calls) > 1 else _asking.__wrapped__)(tuple(calls), notebook, name, seconds, watched)
+        asking = _asking if len(calls) > 1 else _asking.__wrapped__
+        frame = asking(tuple(calls), notebook, name, seconds, watch is not None)
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
         if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in frames.ENDS):
             raise Lost("crash", FORGED)

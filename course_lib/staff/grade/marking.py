@@ -370,7 +370,7 @@ class _Student:
         """
         def ask(_, *calls):
             return self.child.ask(where, exercise.name, calls, self.patience * self.marker.limits.call, self.deadline,
-                                  used, self.watched)
+                                  used if self.watched else None)
 
         def reply(_, call):
             if id(call) in said:

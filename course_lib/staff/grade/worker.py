@@ -33,6 +33,7 @@ from pathlib import Path
 
 ROOT, LEVEL, MEMORY, *CONTROLS = sys.argv[1:]
 TOGETHER = 0.02  # seconds for which replies are gathered
+MANY = 50_000  # operations; to watch one takes longer than most of them do
 WATCHED = re.compile(r"softm(ax|in)|cross_entropy|(layer|group|batch|instance|rms)_?norm|scaled_dot_product"
                      r"|(flash|efficient)_attention|flex_attention|multi_?head_attention|transformer_encoder_layer"
                      r"|^(grad|backward)$",
@@ -193,8 +194,8 @@ class Child:
         from course_lib import checks
         from course_lib.checks.engine import asking, time_limit
 
-        self.channel, self.torch, self.ends, self.unseen = None, torch, frames.ENDS, frames.UNSEEN
-        self.many, self.busy = frames.MANY, frames.BUSY
+        self.channel, self.torch = None, torch
+        self.ends, self.unseen, self.busy = frames.ENDS, frames.UNSEEN, frames.BUSY
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         self.one_line = asking.one_line
@@ -371,8 +372,8 @@ class Child:
             name = used.removesuffix(self.unseen)
             error = error[0], f"{name} of torch's cannot be followed here: a person has to look"
         if error and error[0] in self.ends:
-            if self.used.operations > self.many:
-                error = error[0], f"{error[1]}, with {self.used.operations:,}{self.busy}"
+            if self.used.operations > MANY:
+                error = error[0], error[1] + self.busy
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]
         told = {"args_after": after, "error": error, "used": sorted(self.used), "modes": modes}
