@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import TimeoutError as TooLate
 from playwright.sync_api import expect
 
 from course_lib.staff.lesson_text import read_lesson
@@ -101,12 +102,13 @@ def wait_until_idle(page):
 
 
 def _run_all_cells(page):
-    palette = page.locator(".lm-CommandPalette-input:focus")
     for _ in range(PATIENCE // 2000):
-        if palette.count():
-            break
         page.keyboard.press("Control+Shift+C")  # a Lab that is still busy with itself hears no keys
-        page.wait_for_timeout(2000)
+        with suppress(TooLate):
+            page.wait_for_selector(".lm-CommandPalette-input:focus", timeout=2000)
+            break
+    else:
+        pytest.fail("the palette of commands does not open")
     page.keyboard.type("Run All Cells")
     page.wait_for_selector(".lm-CommandPalette-item.lm-mod-active:has-text('Run All Cells')")
     page.keyboard.press("Enter")
