@@ -13,7 +13,6 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import torch
@@ -23,18 +22,9 @@ from course_lib.staff import refuting
 from course_lib.staff.lesson_text import read_lesson
 from tests.unchanged import is_due
 
-SEEN = refuting.FOLDER / "seen.tsv"  # which edits did what they are to do, as code and data were
 SLOW = 4  # seconds of processor time, with all trainings that it needs, from which on an edit is slow
 LEARNED = {}  # what came out of a training, which takes up to half a minute, and its seconds, by all that went in
 spared = [0.0]  # seconds of trainings that were not run again
-
-
-class Seen(NamedTuple):
-    """An edit that did what it is to do, or could not, as it is said: under which fingerprint, and how soon."""
-
-    mark: str
-    edit: str
-    pace: str  # "slow" or "quick"
 
 
 def once(given, train):
@@ -110,7 +100,7 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
     """Assert that the claim falls under an edit, or that the lesson says that it cannot tell the rival apart."""
     text = " ".join(" ".join(cell.source.split()) for cell in read_lesson(edit.stem).cells if cell.kind == "markdown")
     assert edit.said is None or edit.said in text, "the lesson does not say so"
-    known = seen().get(str(edit))
+    known = refuting.seen().get(str(edit))
     if known and not os.environ.get("COURSE_REFUTE_ALL") and known.mark == refuting.fingerprint(edit) and (
             known.pace == "slow" or not is_due(str(edit))):
         pytest.skip("nothing that decides it has changed since it was tried; a quick one is tried every tenth day")
@@ -125,28 +115,22 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
     assert refuting.falls(edit) is (edit.said is None)
 
 
-def seen():
-    """{edit: Seen} of all that were tried."""
-    lines = SEEN.read_text(encoding="utf-8").splitlines()
-    return {found.edit: found for found in (Seen(*line.split("\t")) for line in lines)}
-
-
 def main():
     """Try what is new or has changed, two lessons at a time; the exit status is 1 where a claim does not fall."""
     by_lesson = [list(edits) for _, edits in groupby(refuting.edits(), key=lambda edit: edit.stem)]
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(_tried, by_lesson))
     rows = [row for rows, _ in found for row in rows]
-    SEEN.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    refuting.SEEN.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     print(*(edit for _, standing in found for edit in standing), sep="\n", end="\n" * any(s for _, s in found))
     print(f"{len(rows)} edits did what they are to do, {sum(row.pace == 'slow' for row in rows)} of them slowly")
     return int(any(standing for _, standing in found))
 
 
 def _tried(edits):
-    """([Seen], edits under which a claim stands)."""
+    """([refuting.Seen], edits under which a claim stands)."""
     torch.set_num_threads(1)
-    rows, standing, known = [], [], seen()
+    rows, standing, known = [], [], refuting.seen()
     for edit in edits:
         mark, began = refuting.fingerprint(edit), time.process_time() + spared[0]
         before = known.get(str(edit))
@@ -160,7 +144,7 @@ def _tried(edits):
                 standing.append(edit)
                 continue
         pace = "slow" if time.process_time() + spared[0] - began > SLOW else "quick"
-        rows.append(Seen(mark, str(edit), pace))
+        rows.append(refuting.Seen(mark, str(edit), pace))
     return rows, standing
 
 

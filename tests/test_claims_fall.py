@@ -70,6 +70,21 @@ def test_a_claim_that_stands_under_its_rival_is_listed(monkeypatch, capsys, said
     assert "04: it holds | it is two: " in out and "1 claims stand" in out and (said or "does not say so") in out
 
 
+@pytest.mark.parametrize(("mark", "tried"), [("as it is", 0), ("as it was", 2)])
+def test_a_rival_is_tried_where_something_has_changed(monkeypatch, mark, tried):
+    """A list of blind claims that is out of date, or that takes a quarter of an hour each time."""
+    falling = refuting.Edit("04_scaling", "it holds", "1", "2", "it is two")
+    standing = falling._replace(claim="and so", said="we cannot tell")
+    monkeypatch.setattr(refuting, "edits", lambda: [falling, standing])
+    monkeypatch.setattr(refuting, "seen", lambda: {
+        str(edit): refuting.Seen(mark, str(edit), "quick") for edit in (falling, standing)})
+    monkeypatch.setattr(refuting, "fingerprint", lambda edit: "as it is")
+    asked = []
+    monkeypatch.setattr(refuting, "falls", lambda edit: asked.append(edit) or edit == falling)
+    assert [edit for edit, _ in refuting.blind()] == [standing]
+    assert len(asked) == tried
+
+
 def test_an_edit_that_cannot_be_made_is_one_line():
     """A traceback for a slip of an author."""
     for claim, out in (("no such claim", "x"), ("the stone scores below 0", "no such line")):
@@ -82,10 +97,11 @@ def test_an_edit_that_cannot_be_made_is_one_line():
 def test_an_edit_is_tried_again_as_soon_as_something_changes(pace, monkeypatch, tmp_path):
     """An edit that was seen to fall once, under other code, other data or another torch, and was never tried again."""
     edits = {str(edit): edit for edit in refuting.edits()}
-    assert set(refuted.seen()) <= set(edits), "run python -m tests.refuted"
-    edit = next(edits[name] for name, found in refuted.seen().items() if found.pace == pace and not edits[name].said)
+    assert set(refuting.seen()) <= set(edits), "run python -m tests.refuted"
+    edit = next(edits[name] for name, found in refuting.seen().items() if found.pace == pace and not edits[name].said)
     tried, mark = [], refuting.fingerprint(edit)
     assert refuting.fingerprint(edit._replace(into=edit.into + "  # more")) != mark
+    assert refuting.fingerprint(edit._replace(said="it may stand")) != mark
     with monkeypatch.context() as other:
         other.setattr(refuting, "_data", lambda: {})
         assert refuting.fingerprint(edit) != mark
@@ -96,16 +112,16 @@ def test_an_edit_is_tried_again_as_soon_as_something_changes(pace, monkeypatch, 
         other.setattr(refuting, "_syntax", lambda path: "changed")
         assert refuting.fingerprint(edit) != mark
     monkeypatch.setattr(refuting, "falls", lambda edit: tried.append(edit) or True)
-    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen(mark, str(edit), pace)})
+    monkeypatch.setattr(refuting, "seen", lambda: {str(edit): refuting.Seen(mark, str(edit), pace)})
     monkeypatch.setattr(refuted, "is_due", lambda name: False)
     with pytest.raises(pytest.skip.Exception):
         falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
     monkeypatch.setenv("COURSE_REFUTE_ALL", "1")
     falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
     monkeypatch.delenv("COURSE_REFUTE_ALL")
-    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen("another", str(edit), pace)})
+    monkeypatch.setattr(refuting, "seen", lambda: {str(edit): refuting.Seen("another", str(edit), pace)})
     falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
-    monkeypatch.setattr(refuted, "seen", lambda: {str(edit): refuted.Seen(mark, str(edit), "quick")})
+    monkeypatch.setattr(refuting, "seen", lambda: {str(edit): refuting.Seen(mark, str(edit), "quick")})
     monkeypatch.setattr(refuted, "is_due", lambda name: True)
     falls_or_is_said_not_to(edit, monkeypatch, tmp_path)
     assert tried == [edit] * 3

@@ -27,6 +27,7 @@ from course_lib.staff.notebooks import compose, digest, dumped, imported_files, 
 from course_lib.staff.syllabus import claims_of
 
 FOLDER = ROOT / "tests" / "claims_that_fall"
+SEEN = FOLDER / "seen.tsv"  # which edits did what they are to do, as code and data were
 DATA = "experiments/results", "shipped/files"  # folders of course_lib
 BLOCKS = ("body", "handlers", "orelse", "finalbody")
 SHOWN = {"print", "plots.show", "instruments.show", "predict"}
@@ -51,6 +52,20 @@ class Edit(NamedTuple):
         return f"{number_of(self.stem)}: {self.claim}" + (f" | {self.rival}" if self.rival else "")
 
 
+class Seen(NamedTuple):
+    """An edit that did what it is to do, or could not, as it is said: under which fingerprint, and how soon."""
+
+    mark: str
+    edit: str
+    pace: str  # "slow" or "quick"
+
+
+def seen():
+    """{edit: Seen} of all that were tried."""
+    lines = SEEN.read_text(encoding="utf-8").splitlines()
+    return {found.edit: found for found in (Seen(*line.split("\t")) for line in lines)}
+
+
 def edits(folder=FOLDER):
     """All edits, in the order of their files."""
     found = []
@@ -71,13 +86,14 @@ def falls(edit):
 
 
 def fingerprint(edit):
-    """A fingerprint of all that decides whether a claim falls: the code that runs, the data, torch and NumPy.
+    """A fingerprint of all that decides whether a claim falls, and may stand: code, data, torch, NumPy, what is said.
 
     raises: RefutingError where the edit cannot be made
     """
     sources = _edited(edit)
     code = {path.relative_to(ROOT).as_posix(): _syntax(path) for path in imported_files(map(ast.parse, sources))}
-    return digest([edit.claim, sources, code, _data(), torch.__version__, numpy.__version__])
+    may_stand = ["said"] if edit.said else []
+    return digest([edit.claim, sources, code, _data(), torch.__version__, numpy.__version__, *may_stand])
 
 
 @cache
@@ -160,12 +176,17 @@ def claims_that_fall(sources):
 
 
 def blind():
-    """[(edit, why)] of all rivals under which a claim stands."""
-    found = []
-    for edit in edits():
-        if edit.rival and not falls(edit):
-            found.append((edit, f"the lesson says: “{edit.said}”" if edit.said else "and the lesson does not say so"))
-    return found
+    """[(edit, why)] of all rivals under which a claim stands; what has not changed since it was tried is looked up."""
+    known = seen()
+    return [(edit, f"the lesson says: “{edit.said}”" if edit.said else "and the lesson does not say so")
+            for edit in edits() if edit.rival and _stands(edit, known.get(str(edit)))]
+
+
+def _stands(edit, before):
+    """Does the claim stand under this edit?"""
+    if before and before.mark == fingerprint(edit):
+        return edit.said is not None
+    return not falls(edit)
 
 
 @cache
