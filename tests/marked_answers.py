@@ -773,6 +773,14 @@ def attention_query_matrix_3(queries, inputs):
     return torch.stack(rows)
 
 
+def attention_query_matrix_4(queries, inputs):
+    rows = []
+    for i in range(len(queries)):
+        w = torch.softmax(inputs @ queries[max(i - 1, 0)] / inputs.shape[1] ** 0.5, 0)  #!
+        rows.append(w @ inputs)
+    return torch.stack(rows)
+
+
 def scaled_dot_product_attention_6(query, key, value, mask=None):
     sentences = []
     for b in range(len(query)):
@@ -797,6 +805,14 @@ def bahdanau_context_2(decoder_state, encoder_states, W_d, W_e, v, src_mask=None
         contexts.append(c)
         weights.append(w)
     return torch.stack(contexts), torch.stack(weights)
+
+
+def reweight_3(x):
+    rows = []
+    for i in range(len(x)):
+        w = (x @ x[i]).softmax(0)
+        rows.insert(0, w @ x)  #!
+    return torch.stack(rows)
 
 
 def reweight_2(x):
@@ -834,6 +850,7 @@ ODD = {
     scaled_dot_product_attention_single_2: "scaled_dot_product_attention_single",
     scaled_dot_product_attention_single_3: "scaled_dot_product_attention_single",
     attention_query_matrix_2: "attention_query_matrix",
+    attention_query_matrix_4: "attention_query_matrix",
     cross_attention_2: "cross_attention",
     self_attention_3: "self_attention",
     scaled_dot_product_attention_3: "scaled_dot_product_attention",
@@ -874,6 +891,7 @@ ODD = {
     scaled_dot_product_attention_6: "scaled_dot_product_attention",
     bahdanau_context_2: "bahdanau_context",
     reweight_2: "reweight",
+    reweight_3: "reweight",
     rollout_1: "rollout",
     mean_pool_2: "mean_pool",
 }

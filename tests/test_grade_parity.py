@@ -18,7 +18,7 @@ from course_lib.checks import EXERCISES
 from course_lib.checks.engine.asking import Call, ask
 from course_lib.checks.engine.mistakes import ByHand, run_beside
 from course_lib.staff.grade import confine
-from course_lib.staff.grade.lane import write_root
+from course_lib.staff.grade.lane import Lane, LaneError, write_root
 from course_lib.staff.grade.lanes import marker
 from course_lib.staff.grade.marking import Limits
 from course_lib.staff.grade.reading import Notebook, Submission
@@ -116,6 +116,34 @@ def test_what_stands_on_an_attention_of_one_s_own_is_right(judge):
     judge.exercises = ("MultiHeadAttention", "EncoderLayer")
     marks = judge.mark(Submission("somebody", (Notebook("answer.ipynb", cells, None),), (), ""))
     assert [(mark.verdict, mark.reason) for mark in marks] == [("pass", ""), ("pass", "")]
+
+
+def test_a_right_answer_with_names_of_its_own_passes(judge):
+    """A layer is called fc1, and the point is gone."""
+    verified = EXERCISES["FeedForward"].verified
+    right = next(m.right for m in EXERCISES["FeedForward"].mistakes if not isinstance(m, ByHand))
+    judge.exercises = ("FeedForward",)
+    for wrote, verdict in ((right, "pass"), (right.replace(".relu()", ""), "fail")):
+        marks = judge.mark(submission("FeedForward", verified.__module__, wrote.replace("linear", "fc")))
+        assert [mark.verdict for mark in marks] == [verdict]
+
+
+@pytest.mark.parametrize("raised", ["MemoryError", "RuntimeError(\"[enforce fail at alloc_cpu.cpp:127] err == 0. "
+                                    "DefaultCPUAllocator: can't allocate memory: you tried to allocate 40 bytes\")"])
+def test_an_answer_that_fills_the_memory_is_asked_once(judge, raised):
+    """Four minutes for an answer that fills three gigabytes seventy times: once for each of two seeds is enough."""
+    wrong = f"calls = []\ndef causal_mask(T):\n    calls.append(T)\n    assert len(calls) < 3\n    full = {raised}\n    raise full"
+    judge.exercises = ("causal_mask",)
+    mark, = judge.mark(submission("causal_mask", "course_lib.masks", wrong))
+    assert mark.verdict == "error" and mark.reason.startswith("It raised MemoryError")
+    assert "enforce" not in mark.reason
+
+
+def test_a_worker_that_does_not_start_is_told_with_its_command(tmp_path):
+    """The grader's own words about it fail, too, and hide what is wrong."""
+    (tmp_path / "worker.py").write_text("raise SystemExit(1)", encoding="utf-8")
+    with pytest.raises(LaneError, match=r"cannot be started at level C: .*worker\.py"):
+        Lane(str(tmp_path), "C").child()
 
 
 def test_an_error_about_a_function_of_the_judge_s_says_what_it_says_in_the_notebook(judge):

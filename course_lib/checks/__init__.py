@@ -53,11 +53,10 @@ def _judged(exercise, answer, record):
     waiting = Waiting()
     verdict = judge(exercise, answer, look_inside=True, waiting=waiting.begin)
     waiting.end()
-    right = verdict.status == "right"
     again = _counted(verdict, answer) if record else 0
     rows = card_rows(verdict, hints(exercise)[:again] if again else ())
     rows += [("Version", says)] if (says := versions.mismatch()) else []
-    return Result(verdict.status, verdict.mistake, rows, answer if right else exercise.verified)
+    return Result(verdict.status, verdict.mistake, rows, answer if verdict.is_used else exercise.verified)
 
 
 def _counted(verdict, answer):

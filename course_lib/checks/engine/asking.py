@@ -11,22 +11,27 @@ import inspect
 import io
 import linecache
 import random
+import re
 import traceback
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 
 from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
 from course_lib.checks.engine.identities import attentions, fill_with_identities, is_of_attention
 from course_lib.checks.engine.memory_probe import AtMost
+from course_lib.checks.engine.own_names import by_own_names
 from course_lib.checks.engine.time_limit import HAD, time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
 NUMBERS = 10**7  # in one result: an expanded tensor costs nothing until it is copied
 LETTERS = 10_000  # of what an answer prints
 LONG = 1_000  # letters of an error's message
+# Errors after which nobody waits for more: the next call would last as long.
+ENDS = "TookTooLong", "NotImplementedError", "MemoryError", "TooLarge"
 looking_on = contextlib.nullcontext  # surrounds what an answer does; a grader puts its own here
 DTYPES = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
           torch.float32, torch.float64, torch.complex64, torch.complex128}  # of which any two can be compared
@@ -51,6 +56,7 @@ class Call:
     must_raise: tuple = ()  # names of errors, one of which is the right answer
     build: tuple | None = None
     weights: dict | None = None
+    own_names: dict | None = None  # what a module calls its weights; what is not in it is found by its shape
     layout: str = ""  # instead of by name, identities go into all weights of attention, packed so
     heads: int = 0  # of that attention
     train: bool = False
@@ -80,7 +86,7 @@ class Reply:
     form: str = ""
     args_after: tuple = ()
     gradients: dict | None = None  # by argument position or weight name; None where nothing arrives
-    parameters: tuple = ()  # names of a module's registered parameters
+    parameters: tuple = ()  # names of a module's registered parameters; where it has own names, as the weights come
     error: tuple | None = None  # (type, message)
     printed: str = ""
     where: str = ""  # the line of the answer that raised the error
@@ -146,6 +152,10 @@ class _Asked:
             gpu.move(self.candidate)
         parameters = dict(self.candidate.named_parameters())
         self.parameters = tuple(parameters)
+        if self.call.own_names is not None:
+            names = by_own_names(self.call.weights, parameters, self.call.own_names)
+            self.parameters = tuple(names.values())
+            parameters = {name: parameters[own] for name, own in names.items()}
         self.leaves |= parameters if self.call.gradients else {}
 
     def outputs(self, gpu):
@@ -201,16 +211,20 @@ def built(cls, call):
     for name, parameter in module.named_parameters():
         if parameter.is_meta:
             raise UnregisteredWeight(f"its {name} is on the meta device, where a tensor holds no numbers")
+        if is_lazy(parameter):
+            raise UnregisteredWeight(f"its {name} has no shape before the module is called: give both widths")
     if call.before:
         with looking_on():
             module(*(_copy(a, False) for a in call.before))
     weights = call.weights or {}
+    own, names = dict(module.named_parameters(remove_duplicate=False)), {}
+    if call.own_names is not None:
+        own = {name: own[mine] for name, mine in by_own_names(weights, own, call.own_names).items()}
     if call.layout:
         for whose in attentions(weights):
             width = len(weights[f"{whose}W_q.weight"])
             fill_with_identities(module.get_submodule(whose.rstrip(".")), width, call.heads, call.layout)
         weights = {name: weight for name, weight in weights.items() if not is_of_attention(name)}
-    own, names = dict(module.named_parameters(remove_duplicate=False)), {}
     with torch.no_grad():
         for name, weight in weights.items():
             if name not in own:
@@ -376,7 +390,7 @@ def _detached(value):
 def _kind(error, wanted=()):
     """The name of an error's type, or which of those that are wanted it is a special case of; NotImplementedError only
     where the answer itself says `raise`, and not torch."""
-    name = type(error).__name__
+    name = "MemoryError" if _is_out_of_memory(error) else type(error).__name__
     if name not in ("NotImplementedError", "RecursionError"):  # of RuntimeError: a blank, and a loop that never ends
         name = next((base.__name__ for base in type(error).__mro__ if base.__name__ in wanted), name)
     frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
@@ -385,10 +399,15 @@ def _kind(error, wanted=()):
     return f"torch's {name}" if name == "NotImplementedError" and by_torch else name
 
 
+def _is_out_of_memory(error):
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or \
+        isinstance(error, RuntimeError) and "DefaultCPUAllocator: can't allocate memory" in one_line(error)
+
+
 def one_line(error):
     """The message of what was raised; empty for a bare `assert`, and for `exit()`, which brings None along."""
     try:
-        said = "" if error.args == (None,) else str(error)[:LETTERS]
+        said = "" if error.args == (None,) else re.sub(r"^\[enforce fail at .*?\. ", "", str(error)[:LETTERS])
         return _printable(" ".join(said.split()))[:LONG]
     except Exception as another:
         return f"its message cannot be made, that raises {type(another).__name__}"

@@ -62,6 +62,12 @@ class Verdict:
     other_layout: bool = False  # right, with weights of other names or shapes than the course's
 
     @property
+    def is_used(self):
+        """Do later cells use this answer? Some look at weights by the course's names, which not every right one has."""
+        has_another = getattr(self.exercise.verified, "stands_in", True)
+        return self.status == "right" and not (self.other_layout and has_another)
+
+    @property
     def named(self):
         """The Mistakes that were recognised, or the closest one; empty where there is none."""
         return self.mistakes or self.together or ((self.closest.mistake,) if self.closest else ())
@@ -102,7 +108,7 @@ def _judge(exercise, candidate, seed, ask, look_inside, waiting):
         failure = compare(truth(exercise, call), reply, call)
         if failure:
             failures.append(failure)
-            if failure.kind == "time":  # nobody waits for all the others
+            if failure.is_the_last:
                 break
     if not failures:
         return _judge_draws(exercise, calls, candidate, seed, ask)
@@ -125,7 +131,8 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
         (f for f in failures if f.kind == first.kind), key=_how_hard_to_read)
-    if first.cause == "missing-weight" and _right_in_some_layout(calls, exercise, candidate, ask):
+    if first.cause == "missing-weight" and (_right_under_own_names(calls, exercise, candidate, ask)
+                                            or _right_in_some_layout(calls, exercise, candidate, ask)):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
         behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
@@ -136,10 +143,10 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
         verdict = _what_is_wrong(exercise, candidate, asked, replies, others, seed, ask, allowed, waiting)
         told = verdict.besides or shown.says in verdict.failure.says
         return verdict if told else replace(verdict, besides=shown)
-    broken = {} if failures[-1].kind == "time" else _broken_statistics(exercise, candidate, seed, ask)
+    broken = {} if failures[-1].is_the_last else _broken_statistics(exercise, candidate, seed, ask)
     draws_alike = partial(_draws_as_wrongly, exercise, broken, seed)
     mistakes = tuple(m for m in fitting(exercise, asked, replies, first.call) if any(map(draws_alike, m.ways)))
-    if not mistakes and failures[-1].kind == "time":  # nobody waits for more of it
+    if not mistakes and failures[-1].is_the_last:
         return Verdict(exercise, "wrong", calls, shown)
     if mistakes:
         mistakes = tuple(_with_its_number(m, asked, replies, first.call) for m in mistakes)
@@ -197,6 +204,18 @@ def _in_the_dtype(true, reply):
         return reply
     return replace(reply, outputs=tuple(r.to(torch.float32 if t.dtype == torch.float64 else t.dtype)
                                         for t, r in pairs))
+
+
+def _right_under_own_names(calls, exercise, candidate, ask):
+    """Is it right as soon as its weights are known by the names that it has for them?
+
+    They are told apart by their shapes, where no two sizes are the same: in the call that asks for gradients.
+    """
+    telling = next(call for call in calls if call.gradients)
+    reply = ask(candidate, replace(telling, own_names={}))
+    names = dict(zip(telling.weights, reply.parameters, strict=False))
+    return bool(names) and not any(
+        compare(truth(exercise, call), ask(candidate, replace(call, own_names=names)), call) for call in calls)
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):

@@ -78,7 +78,7 @@ def _defaults(exercise):
 
 def _telling(failures):
     """The largest plain calls that fail as the first one does, all with the fewest arguments that do."""
-    if any(f.kind == "time" for f in failures):
+    if failures[-1].is_the_last:
         return []
     plain = [f for f in failures if not f.call.special and f.kind in KINDS]
     calls = [f.call for f in plain if f.kind == plain[0].kind]
@@ -154,8 +154,10 @@ class _Search:
         self.healed = healed or [{}] * len(world.calls)
         ways = world.way(self.healed)
         self.values = [values for values, _ in ways]
-        self.needs = {k: needs for _, of_call in ways for k, needs in of_call.items()}
-        self.keys = list(self.needs)  # a loop may go round more often in one call than in another
+        self.needs = {}  # a loop may go round more often in one call than in another, and a list be longer
+        for key, needs in (item for _, of_call in ways for item in of_call.items()):
+            self.needs[key] = list(dict.fromkeys([*self.needs.get(key, ()), *needs]))
+        self.keys = list(self.needs)
         self.true_keys, self.whole = world.true_keys, world.whole
         self.right = {k: self._is_right(k) for k in self.keys}
         self.result = next((k for k in reversed(self.keys) if k[0] in self.mine.returned), None)
@@ -245,10 +247,15 @@ class _Search:
     def _inputs(self, region):
         """{words: keys} of the tensors that go into a region."""
         found = {}
-        for n in (n for k in sorted(region) for n in self.needs[k]):
+        for n in (n for k in sorted(region) for need in self.needs[k] for n in self._elements(need)):
             if n in self.right and self._chain(n)[-1] not in region and self._is_tensor(n):
                 found.setdefault(self.mine.places[n[0]].words, []).append(n)
         return found
+
+    def _elements(self, key):
+        """What was put into a list one by one; of anything else, itself."""
+        is_list = key in self.needs and isinstance(self.values[0].get(key), tuple) and self.mine.places[key[0]].name
+        return [need for need in self.needs[key] if need] if is_list else [key]
 
     def _exchanged(self, inputs):
         """Two inputs that heal where each takes the place of the other."""

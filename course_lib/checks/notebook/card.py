@@ -121,8 +121,11 @@ def _is_near(failure):
 
 
 def _what_later_cells_use(verdict):
-    if verdict.status == "right":
+    if verdict.is_used:
         return "use your own code."
+    if verdict.status == "right":
+        return ("use the course's version: some look at weights by its names, and yours has others. With the names of "
+                "the stub they use yours.")
     if getattr(verdict.exercise.verified, "stands_in", True):
         return "use the course's verified version until yours is right."
     return "need your own code first: this hand-out has no stand-in for it."

@@ -8,7 +8,8 @@ from course_lib.checks.notebook.card import as_html, as_text
 
 @dataclass
 class Result:
-    """What was found. `verified` is your own code once it is right, and the course's until then."""
+    """What was found. `verified` is your own code once it is right, with the course's names for its weights, and the
+    course's until then."""
 
     status: str  # "right", "wrong" or "unanswered"
     mistake: str | None  # the id of the classic mistake that was recognised

@@ -16,7 +16,6 @@ MARK = b"TV0\n"
 HEADER_LIMIT, BODY_LIMIT, TENSOR_LIMIT, DIMENSIONS = 1 << 24, 1 << 28, 4096, 16
 CONTAINERS = 1 << 21  # lists and objects in a header: each costs the reader some sixty bytes
 AT_ONCE, LARGEST = 1 << 16, 1 << 20  # bytes asked of a socket
-ENDS = ("TookTooLong", "NotImplementedError")  # errors after which nothing more is asked, and nothing answered
 ITS_OWN = " (its own operator)"  # stands behind the name of an operator that the code has registered itself
 UNSEEN = " (whose branches run unseen)"  # and of torch.cond and its like
 BUSY = ", while each of its many operations was watched"  # behind what a call says that did not end

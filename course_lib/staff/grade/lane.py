@@ -19,13 +19,14 @@ import torch
 
 import course_lib
 from course_lib.checks import EXERCISES
-from course_lib.checks.engine.asking import LETTERS, Call, Reply
+from course_lib.checks.engine.asking import ENDS, LETTERS, Call, Reply
 from course_lib.checks.engine.suspects import Suspect
 from course_lib.staff.answers import as_written, stub
 from course_lib.staff.grade import confine, frames, template
 
 HERE, COURSE = Path(__file__).parent, Path(course_lib.__file__).parent
-ENGINE = "__init__", "asking", "device_probe", "identities", "memory_probe", "time_limit"  # these hold no answer
+ENGINE = ("__init__", "asking", "device_probe", "identities", "memory_probe", "own_names",
+          "time_limit")  # these hold no answer
 GRACE = 2  # seconds between being asked to stop and being stopped
 START = 120  # seconds a template may take to import torch
 FIND = 10  # seconds a child may take to say what its cells have defined
@@ -124,7 +125,7 @@ class Lane:
                 self.close()
                 if attempt == 2:
                     raise LaneError(f"the worker cannot be started at level {self.level}: run it by hand to see why: "
-                                    f"{sys.executable} {self.root / 'worker.py'}") from None
+                                    f"{sys.executable} {Path(self.root) / 'worker.py'}") from None
             finally:
                 theirs.close()
 
@@ -232,7 +233,7 @@ class Child:
         asking = _asking if len(calls) > 1 else _asking.__wrapped__
         frame = asking(tuple(calls), notebook, name, seconds, watch is not None)
         self._exchange(frame, seconds + GRACE, deadline, functions, hear)
-        if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in frames.ENDS):
+        if len(replies) < len(calls) and not (replies and replies[-1].error and replies[-1].error[0] in ENDS):
             raise Lost("crash", FORGED)
         self.said = said.digest()
         return replies

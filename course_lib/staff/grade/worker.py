@@ -195,7 +195,7 @@ class Child:
         from course_lib.checks.engine import asking, time_limit
 
         self.channel, self.torch = None, torch
-        self.ends, self.unseen, self.busy = frames.ENDS, frames.UNSEEN, frames.BUSY
+        self.ends, self.unseen, self.busy = asking.ENDS, frames.UNSEEN, frames.BUSY
         self.given, self.asking = checks, asking
         self.put, self.call = asking.ask, asking.Call  # bound before anybody can replace them
         self.one_line = asking.one_line
@@ -372,7 +372,7 @@ class Child:
             name = used.removesuffix(self.unseen)
             error = error[0], f"{name} of torch's cannot be followed here: a person has to look"
         if error and error[0] in self.ends:
-            if self.used.operations > MANY:
+            if error[0] == "TookTooLong" and self.used.operations > MANY:
                 error = error[0], error[1] + self.busy
             ended.append(error)
         modes = [a.training for a in call["args"] if isinstance(a, self.torch.nn.Module)]

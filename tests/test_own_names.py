@@ -1,0 +1,144 @@
+"""A right module is right under whatever names it has for its weights, and no mistake hides behind other names."""
+
+import inspect
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib import check
+from course_lib.checks import EXERCISES
+from course_lib.checks.engine.judging import judge
+from course_lib.checks.engine.own_names import by_own_names
+
+CLASSES = [name for name, exercise in EXERCISES.items() if inspect.isclass(exercise.verified)]
+EVERY = 4  # of the mistakes of one exercise
+# With other names nothing says which matrix of an attention is which, nor which way round one stands.
+NOT_SEEN = {"swaps-W-k-and-W-v", "weights-not-transposed"}
+
+
+def renamed(module):
+    """A class like `module` with other names for all that is registered in it."""
+    def __init__(self, *sizes):
+        nn.Module.__init__(self)
+        inside = module(*sizes)
+        object.__setattr__(self, "inside", inside)  # it is not registered
+        for name, part in inside.named_children():
+            self.add_module(f"my_{name}", part)
+        for name, weight in inside.named_parameters(recurse=False):
+            self.register_parameter(f"my_{name}", weight)
+
+    def forward(self, *args):
+        self.inside.training = self.training
+        return self.inside(*args)
+
+    return type(module.__name__, (nn.Module,), {"__init__": __init__, "forward": forward})
+
+
+class Net(nn.Module):
+    """As many write it."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Dropout(dropout), nn.Linear(d_ff, d_model))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class Backwards(nn.Module):
+    """The second layer is registered first."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.down, self.up, self.p = nn.Linear(d_ff, d_model), nn.Linear(d_model, d_ff), dropout
+
+    def forward(self, x):
+        return self.down(F.dropout(self.up(x).relu(), self.p, self.training))
+
+
+class NoDropout(Net):
+    """Wrong, and by other names."""
+
+    def forward(self, x):
+        return self.net[3](self.net[0](x).relu())
+
+
+class OneMore(Net):
+    """It trains what nobody asked for."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, d_ff, dropout)
+        self.gain = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        return self.net(x) * self.gain
+
+
+class Lazy(nn.Module):
+    """Widths that are known after the first call."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear1, self.linear2, self.dropout = nn.LazyLinear(d_ff), nn.LazyLinear(d_model), nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear2(self.dropout(self.linear1(x).relu()))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_it_is_right_under_other_names(name):
+    """A right answer is refused, since somebody called a layer fc1."""
+    verdict = judge(EXERCISES[name], renamed(EXERCISES[name].verified))
+    assert verdict.status == "right" and verdict.other_layout and not verdict.is_used
+
+
+@pytest.mark.parametrize("answer", [Net, Backwards], ids=lambda a: a.__name__)
+def test_it_is_right_as_others_write_it(answer):
+    assert judge(EXERCISES["FeedForward"], answer).status == "right"
+
+
+@pytest.mark.parametrize("answer", [NoDropout, OneMore], ids=lambda a: a.__name__)
+def test_what_is_wrong_is_wrong_under_other_names(answer):
+    verdict = judge(EXERCISES["FeedForward"], answer)
+    assert verdict.status == "wrong" and verdict.mistake == "missing-weight"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_mistake_hides_behind_other_names(name):
+    """A mistake is right as soon as nobody knows its weights."""
+    mistakes = [m for m in EXERCISES[name].mistakes if inspect.isclass(m.answer)][::EVERY]
+    assert mistakes
+    passed = {m.name for m in mistakes if judge(EXERCISES[name], renamed(m.answer)).status == "right"}
+    assert passed <= NOT_SEEN
+
+
+def test_later_cells_use_the_course_s_names():
+    """A lesson that looks into a weight by its name, and finds none."""
+    result = check(Net, "FeedForward", record=False)
+    assert result.passed and result.verified is EXERCISES["FeedForward"].verified
+    assert "yours has others" in result.message
+
+
+def test_a_lazy_layer_is_told_in_one_sentence():
+    result = check(Lazy, "FeedForward", record=False)
+    assert "its linear1.weight has no shape before the module is called" in result.message
+
+
+def test_parts_are_found_by_their_shapes_in_order():
+    """Two norms that change places, or a bias that is taken for a gain."""
+    def weights(*names):
+        sizes = {"norm": {"weight": (4,), "bias": (4,)}, "line": {"weight": (4, 8), "bias": (4,)}}
+        return {f"{n}.{what}": torch.zeros(size) for n in names for what, size in sizes[n.rstrip("123")].items()}
+
+    course = weights("norm1", "line", "norm2") | {"cls": torch.zeros(1, 4)}
+    own = {"a.bias": torch.zeros(4), "a.weight": torch.zeros(4), "token": torch.zeros(1, 4)} | {
+        f"b.{n}": w for n, w in weights("line", "norm3").items()}
+    assert by_own_names(course, own, {}) == {
+        "norm1.weight": "a.weight", "norm1.bias": "a.bias", "line.weight": "b.line.weight", "line.bias": "b.line.bias",
+        "norm2.weight": "b.norm3.weight", "norm2.bias": "b.norm3.bias", "cls": "token"}
+    known = {"norm1.weight": "b.norm3.weight", "norm1.bias": "b.norm3.bias"}
+    assert by_own_names(course, own, known)["norm2.weight"] == "a.weight"
+    with pytest.raises(ValueError, match="other weights"):
+        by_own_names(course, own | {"more": torch.zeros(1, 4)}, {})
