@@ -149,6 +149,8 @@ def _one(number, chance):
     cells.append(f"def {unfinished}(*args):\n    '''For tomorrow.'''\n    raise NotImplementedError")
     for _ in range(chance.randint(2, 6)):
         cells.insert(chance.randint(1, len(cells)), chance.choice(BESIDE))
+    if number % 10:  # each training that does not end is waited for
+        cells = [cell.replace("range(10**7)", "range(10)") for cell in cells]
     if chance.random() < 0.1 and "redefined" not in str(about):
         about.append("out of order")
         chance.shuffle(cells)

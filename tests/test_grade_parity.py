@@ -132,7 +132,8 @@ def test_a_right_answer_with_names_of_its_own_passes(judge):
                                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate 40 bytes\")"])
 def test_an_answer_that_fills_the_memory_is_asked_once(judge, raised):
     """Four minutes for an answer that fills three gigabytes seventy times: once for each of two seeds is enough."""
-    wrong = f"calls = []\ndef causal_mask(T):\n    calls.append(T)\n    assert len(calls) < 3\n    full = {raised}\n    raise full"
+    wrong = ("calls = []\ndef causal_mask(T):\n    calls.append(T)\n    assert len(calls) < 3\n"
+             f"    full = {raised}\n    raise full")
     judge.exercises = ("causal_mask",)
     mark, = judge.mark(submission("causal_mask", "course_lib.masks", wrong))
     assert mark.verdict == "error" and mark.reason.startswith("It raised MemoryError")
