@@ -78,7 +78,7 @@ def _defaults(exercise):
 
 def _telling(failures):
     """The largest plain calls that fail as the first one does, all with the fewest arguments that do."""
-    if failures[-1].is_the_last:
+    if any(f.is_the_last for f in failures):
         return []
     plain = [f for f in failures if not f.call.special and f.kind in KINDS]
     calls = [f.call for f in plain if f.kind == plain[0].kind]
