@@ -8,9 +8,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import check
+from course_lib.attention import MultiHeadAttention
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine.judging import judge
 from course_lib.checks.engine.own_names import by_own_names
+from course_lib.masks import causal_mask
+from course_lib.positions import sinusoidal_positions
 
 CLASSES = [name for name, exercise in EXERCISES.items() if inspect.isclass(exercise.verified)]
 EVERY = 4  # of the mistakes of one exercise
@@ -58,6 +61,50 @@ class Backwards(nn.Module):
         return self.down(F.dropout(self.up(x).relu(), self.p, self.training))
 
 
+class GPT(nn.Module):
+    """As its authors name it, the last norm first."""
+
+    class Block(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout):
+            super().__init__()
+            self.ln_1, self.attn = nn.LayerNorm(d_model), MultiHeadAttention(d_model, num_heads)
+            self.ln_2, self.mlp, self.drop = nn.LayerNorm(d_model), Net(d_model, d_ff, dropout), nn.Dropout(dropout)
+
+        def forward(self, x, mask):
+            y = self.ln_1(x)
+            x = x + self.drop(self.attn(y, y, y, mask))
+            return x + self.drop(self.mlp(self.ln_2(x)))
+
+    def __init__(self, vocab_size, d_model, num_heads, d_ff, num_layers, dropout=0.0):
+        super().__init__()
+        self.ln_f, self.lm_head = nn.LayerNorm(d_model), nn.Linear(d_model, vocab_size)
+        self.wte, self.drop = nn.Embedding(vocab_size, d_model), nn.Dropout(dropout)
+        self.h = nn.ModuleList(self.Block(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+
+    def forward(self, ids):
+        x = self.wte(ids)
+        x = self.drop(x + sinusoidal_positions(*x.shape[1:]).to(x))
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]).to(ids.device))
+        return self.lm_head(self.ln_f(x))
+
+
+class Convolution(nn.Module):
+    """Patches by a convolution, as vision libraries make them."""
+
+    def __init__(self, image_size, patch_size, in_channels, d_model):
+        super().__init__()
+        if image_size % patch_size:
+            raise ValueError("a patch does not fit")
+        self.conv = nn.Conv2d(in_channels, d_model, patch_size, patch_size)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, d_model))
+        self.pos_embed = nn.Parameter(torch.zeros(1, (image_size // patch_size) ** 2 + 1, d_model))
+
+    def forward(self, images):
+        patches = self.conv(images).flatten(2).transpose(1, 2)
+        return torch.cat([self.cls_token.expand(len(images), -1, -1), patches], 1) + self.pos_embed
+
+
 class NoDropout(Net):
     """Wrong, and by other names."""
 
@@ -94,9 +141,10 @@ def test_it_is_right_under_other_names(name):
     assert verdict.status == "right" and verdict.other_layout and not verdict.is_used
 
 
-@pytest.mark.parametrize("answer", [Net, Backwards], ids=lambda a: a.__name__)
-def test_it_is_right_as_others_write_it(answer):
-    assert judge(EXERCISES["FeedForward"], answer).status == "right"
+@pytest.mark.parametrize(("answer", "name"), [
+    (Net, "FeedForward"), (Backwards, "FeedForward"), (GPT, "LanguageModel"), (Convolution, "PatchEmbedding")])
+def test_it_is_right_as_others_write_it(answer, name):
+    assert judge(EXERCISES[name], answer).status == "right"
 
 
 @pytest.mark.parametrize("answer", [NoDropout, OneMore], ids=lambda a: a.__name__)
@@ -133,12 +181,18 @@ def test_parts_are_found_by_their_shapes_in_order():
         return {f"{n}.{what}": torch.zeros(size) for n in names for what, size in sizes[n.rstrip("123")].items()}
 
     course = weights("norm1", "line", "norm2") | {"cls": torch.zeros(1, 4)}
-    own = {"a.bias": torch.zeros(4), "a.weight": torch.zeros(4), "token": torch.zeros(1, 4)} | {
-        f"b.{n}": w for n, w in weights("line", "norm3").items()}
+    own = {"a.bias": torch.zeros(4), "a.weight": torch.zeros(4), "token": torch.zeros(1, 4), **weights("line3", "norm3")}
     assert by_own_names(course, own, {}) == {
-        "norm1.weight": "a.weight", "norm1.bias": "a.bias", "line.weight": "b.line.weight", "line.bias": "b.line.bias",
-        "norm2.weight": "b.norm3.weight", "norm2.bias": "b.norm3.bias", "cls": "token"}
-    known = {"norm1.weight": "b.norm3.weight", "norm1.bias": "b.norm3.bias"}
+        "norm1.weight": "a.weight", "norm1.bias": "a.bias", "line.weight": "line3.weight", "line.bias": "line3.bias",
+        "norm2.weight": "norm3.weight", "norm2.bias": "norm3.bias", "cls": "token"}
+    known = {"norm1.weight": "norm3.weight", "norm1.bias": "norm3.bias"}
     assert by_own_names(course, own, known)["norm2.weight"] == "a.weight"
     with pytest.raises(ValueError, match="other weights"):
         by_own_names(course, own | {"more": torch.zeros(1, 4)}, {})
+
+
+def test_the_innermost_come_first():
+    gain = torch.zeros(4)
+    assert by_own_names({"blocks.0.norm.weight": gain, "norm.weight": gain},
+                        {"ln_f.weight": gain, "h.0.ln.weight": gain}, {}) == {
+        "blocks.0.norm.weight": "h.0.ln.weight", "norm.weight": "ln_f.weight"}

@@ -86,7 +86,7 @@ class Reply:
     form: str = ""
     args_after: tuple = ()
     gradients: dict | None = None  # by argument position or weight name; None where nothing arrives
-    parameters: tuple = ()  # names of a module's registered parameters; where it has own names, as the weights come
+    parameters: tuple = ()  # names of a module's registered parameters; with `own_names`, in the order of the weights
     error: tuple | None = None  # (type, message)
     printed: str = ""
     where: str = ""  # the line of the answer that raised the error

@@ -1,7 +1,7 @@
 """Which of a module's weights are which, where it has the course's parts under names of its own.
 
 A part is a group of weights that begin with the same name, as those of a linear layer do. Parts whose weights have the
-same shapes follow one another as the course's do: first come, first served.
+same shapes follow one another as the course's do, the innermost first, since some make the last norm before the blocks.
 """
 
 
@@ -30,9 +30,10 @@ def _parts(weights):
     for name, weight in weights.items():
         whose, _, what = name.rpartition(".")
         of_a_part = what in ("weight", "bias")
-        parts.setdefault(whose if of_a_part else name, []).append((what if of_a_part else "", weight.shape, name))
+        shape = (len(weight), weight[0].numel()) if of_a_part and weight.dim() > 2 else weight.shape  # a convolution's
+        parts.setdefault(whose if of_a_part else name, []).append((what if of_a_part else "", tuple(shape), name))
     kinds = {}
-    for members in parts.values():
+    for _, members in sorted(parts.items(), key=lambda part: -part[0].count(".")):
         members.sort(key=lambda member: member[0])
         kinds.setdefault(tuple(member[:2] for member in members), []).append([name for *_, name in members])
     return kinds
