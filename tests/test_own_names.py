@@ -181,7 +181,8 @@ def test_parts_are_found_by_their_shapes_in_order():
         return {f"{n}.{what}": torch.zeros(size) for n in names for what, size in sizes[n.rstrip("123")].items()}
 
     course = weights("norm1", "line", "norm2") | {"cls": torch.zeros(1, 4)}
-    own = {"a.bias": torch.zeros(4), "a.weight": torch.zeros(4), "token": torch.zeros(1, 4), **weights("line3", "norm3")}
+    own = {"a.bias": torch.zeros(4), "a.weight": torch.zeros(4), "token": torch.zeros(1, 4)}
+    own |= weights("line3", "norm3")
     assert by_own_names(course, own, {}) == {
         "norm1.weight": "a.weight", "norm1.bias": "a.bias", "line.weight": "line3.weight", "line.bias": "line3.bias",
         "norm2.weight": "norm3.weight", "norm2.bias": "norm3.bias", "cls": "token"}
