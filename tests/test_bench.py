@@ -270,8 +270,8 @@ def test_a_profile_says_what_was_run(capsys):
     """Time that is nobody's, or that is counted for what calls and for what is called."""
     a = torch.randn(1000, 1000)
     spent = operations(lambda: (a @ a).relu(), CPU)
-    assert {"aten::mm", "aten::relu", "aten::clamp_min"} <= set(spent)
-    assert spent["aten::mm"] > 4 * spent["aten::matmul"]  # which calls it; a busy machine may stop either for a while
+    assert {"aten::mm", "aten::relu", "aten::clamp_min"} <= set(spent) and max(spent, key=spent.get) == "aten::mm"
+    assert spent["aten::mm"] > 4 * spent["aten::matmul"]  # which calls it
     assert bench.main(["--quick", "--only", "mha", "--no-extras", "--seconds", "0", "--rounds", "1", "--profile"]) == 0
     said = capsys.readouterr().out
     assert "| mha, T = 64, forward, ms | course_lib | bare matmuls |" in said
