@@ -39,6 +39,27 @@ def renamed(module):
     return type(module.__name__, (nn.Module,), {"__init__": __init__, "forward": forward})
 
 
+def bare(module):
+    """A class like `module` in which no layer is linear: a matrix and a bias are multiplied and added by hand."""
+    class Product(nn.Module):
+        def __init__(self, linear):
+            super().__init__()
+            self.W = nn.Parameter(linear.weight.detach().T.clone())
+            self.b = None if linear.bias is None else nn.Parameter(linear.bias.detach().clone())
+
+        def forward(self, x):
+            return x @ self.W if self.b is None else x @ self.W + self.b
+
+    def __init__(self, *sizes):
+        module.__init__(self, *sizes)
+        for whose in list(self.modules()):
+            for name, part in list(whose.named_children()):
+                if isinstance(part, nn.Linear):
+                    setattr(whose, name, Product(part))
+
+    return type(module.__name__, (module,), {"__init__": __init__})
+
+
 class Net(nn.Module):
     """As many write it."""
 
@@ -105,6 +126,26 @@ class Convolution(nn.Module):
         return torch.cat([self.cls_token.expand(len(images), -1, -1), patches], 1) + self.pos_embed
 
 
+class ByHand(nn.Module):
+    """Matrices as the formula has them."""
+
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.W_1, self.b_1 = nn.Parameter(torch.randn(d_model, d_ff)), nn.Parameter(torch.zeros(d_ff))
+        self.W_2, self.b_2 = nn.Parameter(torch.randn(d_ff, d_model)), nn.Parameter(torch.zeros(d_model))
+        self.p = dropout
+
+    def forward(self, x):
+        return F.dropout((x @ self.W_1 + self.b_1).relu(), self.p, self.training) @ self.W_2 + self.b_2
+
+
+class NoBias(ByHand):
+    """Wrong, by hand."""
+
+    def forward(self, x):
+        return F.dropout((x @ self.W_1).relu(), self.p, self.training) @ self.W_2 + self.b_1.sum() + self.b_2
+
+
 class NoDropout(Net):
     """Wrong, and by other names."""
 
@@ -141,24 +182,32 @@ def test_it_is_right_under_other_names(name):
     assert verdict.status == "right" and verdict.other_layout and not verdict.is_used
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_it_is_right_without_a_linear_layer(name):
+    """A matrix that is multiplied from the right stands the other way round."""
+    assert judge(EXERCISES[name], bare(EXERCISES[name].verified)).status == "right"
+
+
 @pytest.mark.parametrize(("answer", "name"), [
-    (Net, "FeedForward"), (Backwards, "FeedForward"), (GPT, "LanguageModel"), (Convolution, "PatchEmbedding")])
+    (Net, "FeedForward"), (ByHand, "FeedForward"),
+    (Backwards, "FeedForward"), (GPT, "LanguageModel"), (Convolution, "PatchEmbedding")])
 def test_it_is_right_as_others_write_it(answer, name):
     assert judge(EXERCISES[name], answer).status == "right"
 
 
-@pytest.mark.parametrize("answer", [NoDropout, OneMore], ids=lambda a: a.__name__)
+@pytest.mark.parametrize("answer", [NoDropout, OneMore, NoBias], ids=lambda a: a.__name__)
 def test_what_is_wrong_is_wrong_under_other_names(answer):
     verdict = judge(EXERCISES["FeedForward"], answer)
     assert verdict.status == "wrong" and verdict.mistake == "missing-weight"
 
 
+@pytest.mark.parametrize("dressed", [renamed, bare])
 @pytest.mark.parametrize("name", CLASSES)
-def test_no_mistake_hides_behind_other_names(name):
+def test_no_mistake_hides_behind_other_names(name, dressed):
     """A mistake is right as soon as nobody knows its weights."""
     mistakes = [m for m in EXERCISES[name].mistakes if inspect.isclass(m.answer)][::EVERY]
     assert mistakes
-    passed = {m.name for m in mistakes if judge(EXERCISES[name], renamed(m.answer)).status == "right"}
+    passed = {m.name for m in mistakes if judge(EXERCISES[name], dressed(m.answer)).status == "right"}
     assert passed <= NOT_SEEN
 
 
@@ -190,6 +239,16 @@ def test_parts_are_found_by_their_shapes_in_order():
     assert by_own_names(course, own, known)["norm2.weight"] == "a.weight"
     with pytest.raises(ValueError, match="other weights"):
         by_own_names(course, own | {"more": torch.zeros(1, 4)}, {})
+
+
+def test_a_matrix_without_a_layer_may_stand_the_other_way_round():
+    """A square one is multiplied from the right, and one that fits as it is stays so."""
+    course = {"line.weight": torch.zeros(8, 4), "line.bias": torch.zeros(8), "table.weight": torch.zeros(9, 4),
+              "square.weight": torch.zeros(4, 4)}
+    own = {"b": torch.zeros(8), "E": torch.zeros(9, 4), "S": torch.zeros(4, 4), "W": torch.zeros(4, 8)}
+    assert by_own_names(course, own, {}) == {
+        "line.weight": "W.T", "line.bias": "b", "table.weight": "E", "square.weight": "S.T"}
+    assert by_own_names(course, own, {"square.weight": "S.T"})["square.weight"] == "S.T"
 
 
 def test_the_innermost_come_first():

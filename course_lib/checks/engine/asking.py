@@ -23,7 +23,7 @@ from torch.nn.parameter import is_lazy
 from course_lib.checks.engine.device_probe import LostDevice, pretend_inputs_are_on_a_gpu
 from course_lib.checks.engine.identities import attentions, fill_with_identities, is_of_attention
 from course_lib.checks.engine.memory_probe import AtMost
-from course_lib.checks.engine.own_names import by_own_names
+from course_lib.checks.engine.own_names import TURNED, by_own_names, registered
 from course_lib.checks.engine.time_limit import HAD, time_limit
 
 SECONDS = 10  # for one call: slow is not wrong, but somebody waits
@@ -120,7 +120,7 @@ class _Asked:
     """A candidate with what a call hands to it. A class becomes a module, which stays known where it then fails."""
 
     def __init__(self, candidate, call):
-        self.candidate, self.call, self.parameters = candidate, call, ()
+        self.candidate, self.call, self.parameters, self.turned = candidate, call, (), set()
         args = tuple(_copy(a, call.strided) for a in call.args)
         self.leaves = {i: a for i, a in enumerate(args) if call.gradients and _is_float(a)}
         for leaf in self.leaves.values():
@@ -140,7 +140,7 @@ class _Asked:
             outputs, form = self.outputs(gpu)
         if gpu and any(gpu.on_host(t) for t in outputs):
             raise LostDevice("the result is on the CPU although the arguments are not")
-        gradients = _unfolded(_gradients(outputs, self.leaves), call.weights) if call.gradients else None
+        gradients = self.gradients(outputs) if call.gradients else None
         return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in self.args),
                      gradients, self.parameters, None, stdout.getvalue())
 
@@ -155,7 +155,8 @@ class _Asked:
         if self.call.own_names is not None:
             names = by_own_names(self.call.weights, parameters, self.call.own_names)
             self.parameters = tuple(names.values())
-            parameters = {name: parameters[own] for name, own in names.items()}
+            parameters = {name: parameters[registered(own)] for name, own in names.items()}
+            self.turned = {name for name, own in names.items() if own.endswith(TURNED)}
         self.leaves |= parameters if self.call.gradients else {}
 
     def outputs(self, gpu):
@@ -168,6 +169,12 @@ class _Asked:
         if self.call.twice:
             outputs = _after_writing_over(_read(self.called(self.args))[0], outputs)
         return outputs, form
+
+    def gradients(self, outputs):
+        """Gradients of the outputs, those of weights in the shapes that the weights were given in."""
+        found, weights = _gradients(outputs, self.leaves), self.call.weights or {}
+        return {name: g if g is None or name not in weights else
+                g.T if name in self.turned else g.reshape(weights[name].shape) for name, g in found.items()}
 
     def called(self, args):
         """What the answer gives for some arguments."""
@@ -219,7 +226,9 @@ def built(cls, call):
     weights = call.weights or {}
     own, names = dict(module.named_parameters(remove_duplicate=False)), {}
     if call.own_names is not None:
-        own = {name: own[mine] for name, mine in by_own_names(weights, own, call.own_names).items()}
+        found = by_own_names(weights, own, call.own_names)
+        own = {name: own[registered(mine)] for name, mine in found.items()}
+        weights = {name: weight.T if found[name].endswith(TURNED) else weight for name, weight in weights.items()}
     if call.layout:
         for whose in attentions(weights):
             width = len(weights[f"{whose}W_q.weight"])
@@ -249,12 +258,6 @@ def _gradients(outputs, leaves):
     found = torch.autograd.grad(total, list(trained.values()), allow_unused=True)
     dense = (g if g is None or g.layout is torch.strided else g.to_dense() for g in found)
     return dict.fromkeys(leaves) | dict(zip(trained, dense, strict=True))
-
-
-def _unfolded(gradients, weights):
-    """Gradients in the shapes that the weights were given in."""
-    return {name: g if g is None or name not in (weights or {}) else g.reshape(weights[name].shape)
-            for name, g in gradients.items()}
 
 
 @torch.no_grad()

@@ -2,7 +2,11 @@
 
 A part is a group of weights that begin with the same name, as those of a linear layer do. Parts whose weights have the
 same shapes follow one another as the course's do, the innermost first, since some make the last norm before the blocks.
+Where the parts are others, each weight is one by itself: a matrix without a layer, as in `x @ self.w`, may stand the
+other way round. Its name ends in TURNED then.
 """
+
+TURNED = ".T"  # no parameter has a dot in its own name
 
 
 def by_own_names(wanted, own, known):
@@ -10,18 +14,31 @@ def by_own_names(wanted, own, known):
 
     wanted, own: {name: tensor}, in the order in which they are registered
     known:       {the course's name: the module's own} of some
-    raises:      ValueError where the parts of the two are not the same ones
+    raises:      ValueError where the weights of the two are not the same ones
     """
-    names = {theirs: mine for theirs, mine in known.items() if theirs in wanted and mine in own}
-    of_the_course = _parts({name: weight for name, weight in wanted.items() if name not in names})
-    of_the_module = _parts({name: weight for name, weight in own.items() if name not in names.values()})
-    if {kind: len(parts) for kind, parts in of_the_course.items()} != {
-            kind: len(parts) for kind, parts in of_the_module.items()}:
+    names = {theirs: mine for theirs, mine in known.items() if theirs in wanted and registered(mine) in own}
+    there = set(map(registered, names.values()))
+    course = {name: weight for name, weight in wanted.items() if name not in names}
+    module = {name: weight for name, weight in own.items() if name not in there}
+    names |= _paired(_parts(course), _parts(module)) or {
+        theirs: mine + TURNED * _is_turned(mine, course[theirs], module[mine])
+        for theirs, mine in (_paired(_one_by_one(course), _one_by_one(module)) or {}).items()}
+    if len(names) < len(wanted) or len(names) < len(own):
         raise ValueError("it has other weights than the course's")
-    names |= {theirs: mine for kind, parts in of_the_course.items()
-              for one, other in zip(parts, of_the_module[kind], strict=True)
-              for theirs, mine in zip(one, other, strict=True)}
     return {name: names[name] for name in wanted}
+
+
+def registered(name):
+    """The name under which a module has it, whichever way round it stands."""
+    return name.removesuffix(TURNED)
+
+
+def _paired(course, module):
+    """{the course's name: the module's own}; None where one has a part that the other has not."""
+    if {kind: len(parts) for kind, parts in course.items()} != {kind: len(parts) for kind, parts in module.items()}:
+        return None
+    return {theirs: mine for kind, parts in course.items()
+            for one, other in zip(parts, module[kind], strict=True) for theirs, mine in zip(one, other, strict=True)}
 
 
 def _parts(weights):
@@ -37,3 +54,17 @@ def _parts(weights):
         members.sort(key=lambda member: member[0])
         kinds.setdefault(tuple(member[:2] for member in members), []).append([name for *_, name in members])
     return kinds
+
+
+def _one_by_one(weights):
+    """{kind: [[name], ...]}; a kind is how large a weight is along its axes, in whatever order they stand."""
+    kinds = {}
+    for name, weight in sorted(weights.items(), key=lambda named: -named[0].count(".")):
+        kinds.setdefault(tuple(sorted(weight.shape)), []).append([name])
+    return kinds
+
+
+def _is_turned(name, wanted, own):
+    """Does a matrix stand the other way round? Of a square one, only a layer says that it does not."""
+    is_square = wanted.shape == wanted.shape[::-1] and not name.endswith("weight")
+    return wanted.dim() == 2 and (wanted.shape != own.shape or is_square)
