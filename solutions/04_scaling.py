@@ -1119,9 +1119,9 @@ scorers = stored("04-scorers-early")  # after 100 steps
 plots.show(draw.by_scorer(scorers), "four-scorers")
 
 # %% [markdown]
-# Three of the four solve it at every width, or miss a few in a hundred. The fourth one
-# is plain as well, and begun smaller, it solves the task. So what fails at large width
-# is not the dot product, but scores that begin too large.
+# Three of the four solve it at every width, or miss a few in a hundred. The plain dot
+# product does not, and the same dot product with smaller queries does. So what fails at
+# large width is not the dot product, but scores that begin too large.
 
 # %% tags=["claim"]
 # The proof
@@ -1145,9 +1145,9 @@ swept = [row for row in rows if row["optimizer"] == "gradient descent"
 plots.show(draw.over_rates(swept, title="width {}"), "rates")
 
 # %% [markdown]
-# With the division, the width need not enter the learning rate: 16 is best at all three
-# widths. With the small $W$ the best rate is $d$ times smaller, as the identity says:
-# 1, ¼ and 1⁄16. (Under Adam the identity says $\sqrt{d}$ times. The rates that we tried
+# With the division, the width need not enter the learning rate: 16 is best at both
+# widths, and at 64. With the small $W$ the best rate is $d$ times smaller, as the
+# identity says: 1, ¼ (at 64) and 1⁄16. (Under Adam the identity says $\sqrt{d}$ times. The rates that we tried
 # lie a factor of 4 apart, and agree with it as far as they can show.) Nobody has to
 # search for it, but somebody has to know it.
 #
@@ -1272,7 +1272,8 @@ predict(
 # <details><summary>An answer</summary>
 #
 # Divide $W_q$ (or $W_k$, but not both) by $\sqrt d$, its bias as well. The library's
-# scores are then the colleague's. That is the identity of the third question above.
+# scores are then the colleague's. In the same way a version 1 with a smaller $W$ was
+# version 2 in disguise.
 #
 # </details>
 #

@@ -633,11 +633,11 @@ plots.show(draw.seeds(on_the_test, "accuracy on the test", chance=True), "no-att
 
 # %% [markdown]
 # So on this task attention is not needed. Who does it, then? The last row says it: the
-# maximum. A mean adds up one share for each word at its place, and no such sum can say *Y
-# counts, unless*. A maximum can: an *although* in the middle writes so large a number into
-# the features of Y that Y's words are no longer seen, and X's are what is left. (This is
-# how it *can* be done. We have not looked into the features. Five times the epochs change
-# neither row.)
+# maximum. A mean adds up one share for each word at its place, and no such sum can say:
+# *Y counts, unless there is an "although" in the middle*. A maximum can: an *although* in
+# the middle writes so large a number into the features of Y that Y's words are no longer
+# seen, and X's are what is left. (This is how it *can* be done. We have not looked into
+# the features. Five times the epochs change neither row.)
 #
 # What does attention do, if the verdict does not need it? It writes into the *words*:
 # see the last section. And ask this of every model: a part that is famous, and there,
@@ -957,9 +957,9 @@ probed_in = {name: [row[f"probe {key}"] for row in asked]
 plots.show(draw.seeds(probed_in, "accuracy of the probe", chance=True), "twins-probes")
 
 # %% [markdown]
-# In most it can be read almost perfectly from the word itself whether it counts. A probe
-# shows what *can be read* from a vector, and not that the model uses it. For that you
-# need an intervention.
+# In most trained encoders it can be read almost perfectly from the word itself whether it
+# counts. A probe shows what *can be read* from a vector, and not that the model uses it.
+# For that you need an intervention.
 
 # %% tags=["claim"]
 # The proof

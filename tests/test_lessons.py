@@ -51,6 +51,14 @@ alignments.forced_and_free = lambda of, pairs, decode, whole=alignments.forced_a
 """
 
 
+LOOK = f"""
+import sys
+sys.path.insert(0, {str(LESSONS.parent)!r})
+from tests import covered
+covered.watch()
+"""
+
+
 def code_cells(stem):
     """As their author wrote them: without the first one, which the build puts into every lesson."""
     return [c for c in read_lesson(stem).cells if c.kind == "code" and TAG not in c.metadata.get("tags", [])]
@@ -67,16 +75,19 @@ def hurried(notebook):
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_an_untouched_lesson_runs_to_its_end_and_says_what_is_not_answered(stem):
-    """A blank that breaks the cells after it, or a lesson that ships an answer."""
+    """A blank that breaks the cells after it, a lesson that ships an answer, or a legend on the line that it names."""
     notebook = nbformat.read(LESSONS / f"{stem}.ipynb", as_version=4)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
     notebook = hurried(notebook) if number_of(stem) in LONG else notebook
+    first, last = map(nbformat.v4.new_code_cell, (LOOK, "print('covered:', covered.FOUND)"))
+    notebook.cells = [first, *notebook.cells, last]
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",
                             resources={"metadata": {"path": str(LESSONS)}}).execute()
     shown = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
     for name in read_lesson(stem).exercises:
         assert f"… {name}: not answered yet" in shown
     assert "stderr" not in shown
+    assert "covered: []" in shown, last.outputs
 
 
 @pytest.mark.parametrize("stem", STEMS)

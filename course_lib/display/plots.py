@@ -18,6 +18,7 @@ WEIGHTS, SIGNED = style.WEIGHTS, style.SIGNED  # colour maps: from zero up, such
 HOVER = 1024  # squares: with more, a notebook grows heavy, and nobody finds one under the mouse
 STEPS = 25  # colours that a strip names; between them it fades
 FEW = 64  # squares: of so many, the numbers are printed
+WIDEST = 9.4  # inches: heat maps beside each other
 
 
 def show(picture, key):
@@ -120,9 +121,10 @@ def panels(maps, rows, columns, kind=None, numbers=None, limit=None, mask=None, 
     rows, columns = ([names] * len(maps) if isinstance(names[0], str | int) else names for names in (rows, columns))
     wide = math.ceil(len(maps) / math.ceil(len(maps) / wide))  # 4 maps are 2 and 2, not 3 and 1
     lines = [range(i, min(i + wide, len(maps))) for i in range(0, len(maps), wide)]
-    heights = [max(len(rows[i]) for i in line) + 2.4 for line in lines]  # in squares, with room for the words
     widths = [max(len(columns[i]) for i in range(at, len(maps), wide)) for at in range(wide)]
-    size = 0.58 * (sum(widths) + wide) + 0.9, 0.52 * sum(heights)  # inches
+    smaller = min(1, WIDEST / (0.58 * (sum(widths) + wide)))  # so that a page need not shrink the words
+    heights = [max(len(rows[i]) for i in line) + 2.4 / smaller for line in lines]  # in squares, with room for the words
+    size = 0.58 * smaller * (sum(widths) + wide) + 0.9, 0.52 * smaller * sum(heights)  # inches
     figure, axes = plt.subplots(len(lines), wide, squeeze=False, layout="compressed", figsize=size,
                                 height_ratios=heights, width_ratios=widths)
     for axis in axes.flat[len(maps):]:

@@ -131,7 +131,7 @@ def drawn_to(search):
 
 def _dots(panels, names, x, steps=STEPS):
     """{title: {(name, steps): shares}}: a row for each name, a dot for each share, a colour for the steps."""
-    size = 4.2 + 2.3 * len(panels), 1.4 + 0.38 * len(names)
+    size = 4.2 + 2.0 * len(panels), 1.4 + 0.38 * len(names)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)
     axes, marks = axes[0], dict(zip(steps, "oD", strict=False))
     for axis, (title, shares) in zip(axes, panels.items(), strict=True):

@@ -71,20 +71,22 @@ def missed(cuts, others):
         axis.plot(*zip(*own.values(), strict=True), "o", color=style.ACCENT, markersize=7, label="yours")
         axis.set(xlabel=f"its weight {name}", xlim=(0, 1.02), ylim=(0, 1.04))
     for n, (head, at) in enumerate(cuts[0].items()):
-        axes[0].annotate(head, at, xytext=(2, -15 - 11 * (n % 2)), textcoords="offset points", fontsize=10)
+        axes[0].annotate(head, at, xytext=(0, -46 - 13 * (n % 2)), textcoords="offset points", fontsize=10, ha="center",
+                         arrowprops={"arrowstyle": "-", "color": style.SOFT, "linewidth": 0.8, "shrinkB": 5})
     axes[0].set_ylabel("right without it")
-    axes[1].legend(frameon=False, loc="lower left")
+    axes[1].legend(frameon=False)
     return figure
 
 
 def restored(shares):
     """How many answers one head brings back, from the run in which they are right: {contrast: {head: share}}."""
-    figure, axes = plt.subplots(1, len(shares), figsize=(8.6, 2.9), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, len(shares), figsize=(9.4, 2.9), layout="constrained", sharey=True)
     for axis, (contrast, each) in zip(axes, shares.items(), strict=True):
         colours = [style.INK if "." in head else style.ACCENT for head in each]
         bars = axis.bar([head.replace(" ", "\n") for head in each], list(each.values()), color=colours, width=0.6)
         axis.bar_label(bars, [f"{share:.2f}" for share in each.values()], fontsize=9, padding=1)
         axis.set(title=contrast, xlabel="patched in from the clean run", ylim=(0, 1.12))
+        axis.tick_params(axis="x", labelsize=9)
     axes[0].set_ylabel("answers B")
     return figure
 
@@ -99,7 +101,7 @@ def attributed(shares, chance):
     axis.axhline(0, color=style.INK, linewidth=0.6)
     axis.set_xticks(range(len(shares)), list(shares))
     axis.set(xlabel="part of the residual stream", ylabel="adds to the logit")
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     return figure
 
 

@@ -1,6 +1,7 @@
 """The drawings of lesson 16: a cache that grows, bytes over the length, numbers per second, bits that are left."""
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from course_lib.display import style
 from course_lib.display.diagrams import Sheet, Spot
@@ -32,7 +33,7 @@ def held(lengths, megabytes):
     for (name, values), look, colour in zip(megabytes.items(), ("s-", "o-"), (style.SOFT, style.ACCENT), strict=True):
         axis.loglog(lengths, values, look, color=colour, label=name)
     axis.set_xticks(lengths, [f"{T:,}" for T in lengths])
-    axis.minorticks_off()
+    _number_within_decades(axis)
     axis.set(xlabel="tokens", ylabel="MB kept for the gradients")
     axis.legend(frameon=False)
     return figure
@@ -45,7 +46,7 @@ def rates(sizes, found):
     for (name, rate), (colour, look) in zip(found.items(), looks, strict=True):
         axis.loglog([size * 4 / 1024 for size in sizes], [r / 1e9 for r in rate], look, color=colour, label=name)
     axis.set_xticks([size * 4 / 1024 for size in sizes], [_bytes(size * 4) for size in sizes])
-    axis.minorticks_off()
+    _number_within_decades(axis)
     axis.set(xlabel="size of the array", ylabel="billion numbers per second")
     axis.legend(frameon=False)
     return figure
@@ -63,6 +64,13 @@ def bits(costs, whole):
     axis.minorticks_off()
     axis.invert_xaxis()
     return figure
+
+
+def _number_within_decades(axis):
+    """Label a logarithmic axis at 1, 2 and 5 of each decade: some hold less than one."""
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.minorticks_off()
 
 
 def _bytes(count):

@@ -78,7 +78,7 @@ def errors_over_heads(rows):
             axes[0].plot([at] * len(each), each, MARKS[steps], color=colour, markersize=4,
                          label=f"{steps:,} steps" if at == beside[0] else None)
     axes[0].axhline(7 / 16, linestyle=":", color=style.INK, linewidth=1)
-    axes[0].text(len(numbers) - 0.6, 0.55, "7/16", ha="right")
+    axes[0].text(2.5, 0.55, "7/16", ha="center")
     axes[0].set(yscale="log", xlabel="heads, each 32 / heads wide", ylabel="error", ylim=(3e-11, 3))
     axes[0].set_xticks(range(len(numbers)), numbers)
     axes[0].legend(frameon=False, ncols=2, loc="lower center")

@@ -65,7 +65,7 @@ def ward(courses, healthy, blind, any_order):
 
 def looks(seen, row="492037"):
     """Where each patient looks: above in what it is shown, below in the source: {name: what patients.sees returns}."""
-    figure, axes = plt.subplots(2, len(seen), figsize=(12, 4.6), layout="constrained")
+    figure, axes = plt.subplots(2, len(seen), figsize=(10.4, 4.2), layout="constrained")
     said = [*reversed(row), "·"]
     for (above, below), (name, (patterns, shown)) in zip(axes.T, seen.items(), strict=True):
         plots.heat_map(above, patterns["self_attn"], said, shown, name, numbers=False, kind="weight")

@@ -71,14 +71,14 @@ def over_distance(scores):
 
 def copying(trainings, yours):
     """The loss on the second half over the steps: {model: runs, each {step: loss}}, and those of a run of today."""
-    figure, axis = plt.subplots(figsize=(7.4, 3.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(8.8, 3.2), layout="constrained")
     for (name, runs), colour, dash in zip(trainings.items(), style.LINES, ("-", "--", ":"), strict=False):
         for n, run in enumerate(runs):
             axis.plot(list(run), list(run.values()), dash, color=colour, alpha=0.7,
                       label=f"{name}, {len(runs)} times" if n == 0 else None)
     axis.plot(list(yours), list(yours.values()), "o", color=style.INK, markersize=4, label="yours, today")
     axis.set(xlabel="step", ylabel="loss on the second half")
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

@@ -196,7 +196,8 @@ def beyond(panels):
     were trained, the first 24, are grey.
     """
     wide = min(len(panels), 2)
-    figure, axes = plt.subplots(-(-len(panels) // wide), wide, figsize=(8.8, 2.9 * -(-len(panels) // wide)),
+    room = 0.14 * max(map(len, panels.values()))  # for the legend, above all lines
+    figure, axes = plt.subplots(-(-len(panels) // wide), wide, figsize=(8.8, 3.1 * -(-len(panels) // wide)),
                                 sharex=True, sharey=True, squeeze=False, layout="constrained")
     for axis, (title, lines) in zip(axes.flat, panels.items(), strict=True):
         axis.axvspan(0, 23.5, color=style.tint(style.INK, 0.06), zorder=0)
@@ -207,12 +208,10 @@ def beyond(panels):
             shares = np.asarray(shares)
             axis.fill_between(MIDDLES, shares.min(0), shares.max(0), color=colour, alpha=0.16, linewidth=0)
             axis.plot(MIDDLES, shares.mean(0), color=colour, linestyle=dashes, marker=mark, markersize=4, label=name)
-        axis.set(title=title, ylim=(0, 1.06), xlim=(0, 96))
+        axis.set(title=title, ylim=(0, 1.06 + room), xlim=(0, 96), yticks=[n / 5 for n in range(6)])
         axis.tick_params(labelleft=True, labelbottom=True)
         axis.xaxis.set_major_locator(MultipleLocator(24))
-        near = all(np.asarray(shares)[:, 8:].mean() > 0.5 for shares in lines.values())
-        axis.legend(loc="center" if near else "upper right", fontsize=9,
-                    bbox_to_anchor=(0.62, 0.44) if near else (1.0, 0.94))
+        axis.legend(loc="upper right", fontsize=9)
     for axis in axes[-1]:
         axis.set_xlabel("place in the text")
     for axis in axes[:, 0]:
@@ -246,7 +245,7 @@ def rotary(rows):
         axis.tick_params(labelleft=True)
     axes[0].text(0.42, 0.11, "a guess", color=style.SOFT, fontsize=8, va="top", ha="right")
     axes[0].set_ylabel("share of right answers")
-    axes[0].legend(loc="lower left", bbox_to_anchor=(0, 0.16), fontsize=9)
+    axes[0].legend(loc="center left", fontsize=9)
     return figure
 
 
