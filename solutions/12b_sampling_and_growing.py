@@ -649,7 +649,7 @@ claim("the grown one, in your own code, beats counting",
 
 # %% tags=["predict"]
 predict(
-    "Which of your two classes has to be changed to run it?",
+    "To run it, which of your two classes needs another forward?",
     {
         "LanguageModel: it must not add positions": (
             True,
