@@ -12,8 +12,14 @@ FOUND = []  # a sentence each
 
 def watch():
     """Look at each figure before it is shown."""
-    plots.as_html = lambda picture, alt, whole=plots.as_html: (
-        None if isinstance(picture, str) else FOUND.extend(covered(picture))) or whole(picture, alt)
+    whole = plots.as_html
+
+    def as_html(picture, alt):
+        if not isinstance(picture, str):  # a figure, and no drawing
+            FOUND.extend(covered(picture))
+        return whole(picture, alt)
+
+    plots.as_html = as_html
 
 
 def covered(figure):

@@ -71,7 +71,8 @@ def missed(cuts, others):
         axis.plot(*zip(*own.values(), strict=True), "o", color=style.ACCENT, markersize=7, label="yours")
         axis.set(xlabel=f"its weight {name}", xlim=(0, 1.02), ylim=(0, 1.04))
     for n, (head, at) in enumerate(cuts[0].items()):
-        axes[0].annotate(head, at, xytext=(0, -46 - 13 * (n % 2)), textcoords="offset points", fontsize=10, ha="center",
+        away = (46 + 13 * (n % 2)) * (1 if at[1] < 0.4 else -1)  # below its dot, unless that is below the axis
+        axes[0].annotate(head, at, xytext=(0, away), textcoords="offset points", fontsize=10, ha="center",
                          arrowprops={"arrowstyle": "-", "color": style.SOFT, "linewidth": 0.8, "shrinkB": 5})
     axes[0].set_ylabel("right without it")
     axes[1].legend(frameon=False)
