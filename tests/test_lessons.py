@@ -81,7 +81,7 @@ def test_an_untouched_lesson_runs_to_its_end_and_says_what_is_not_answered(stem)
     notebook = hurried(notebook) if number_of(stem) in LONG else notebook
     first, last = map(nbformat.v4.new_code_cell, (LOOK, "print('covered:', covered.FOUND)"))
     notebook.cells = [first, *notebook.cells, last]
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True,
                             resources={"metadata": {"path": str(LESSONS)}}).execute()
     shown = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
     for name in read_lesson(stem).exercises:

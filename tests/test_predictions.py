@@ -1,9 +1,11 @@
 """A question is asked before the result is seen, answers each wrong guess, and never stops a notebook."""
 
 import ast
+import asyncio
 import datetime
 import json
 
+import ipywidgets
 import pytest
 
 from course_lib import predict, predictions, progress
@@ -265,3 +267,18 @@ def test_a_question_for_later_stands_in_no_notebook(tmp_path):
     assert not any("Again?" in made.source for notebook in compose(lesson) for made in notebook.cells)
     assert [of.later for _, of in questions.of_lesson(lesson)] == [True]
     assert json.loads(questions.file_of([lesson]))[0]["later"] is True
+
+
+def test_a_number_that_comes_late_is_the_guess_and_not_the_one_before_it():
+    """The last guess answered once more, and the new one never, where the page sends Enter a second before the number.
+    """
+    async def late():
+        taken = []
+        field, _ = buttons._number_field(ipywidgets, lambda guess, marked: taken.append(guess)).children
+        field.value = "eight"
+        field._handle_custom_msg({"event": "submit"}, [])
+        await asyncio.sleep(1)
+        field.value = "10"
+        return taken
+
+    assert asyncio.run(late()) == ["10"]

@@ -286,7 +286,7 @@ def _run(folder, stem, answer=None):
             cell.source = answer
     where = nbformat.v4.new_code_cell("import course_lib; print(course_lib.__file__)")
     notebook.cells.insert(0, where)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True,
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True, coalesce_streams=True,
                             resources={"metadata": {"path": str(folder / "lessons")}}).execute()
     assert Path(where.outputs[0].text.strip()).is_relative_to(folder)
     return notebook

@@ -9,7 +9,7 @@ from course_lib.predictions.showing import COLOURS, INK, WHILE_ALIVE, as_plain, 
 # Without this a long answer ends in dots on a narrow page.
 LONG_ANSWERS = ("<style>.course-answer.jupyter-button {white-space: normal; height: auto; min-height: 28px; "
                 "line-height: 1.4; padding: 4px 10px; text-align: left}</style>")
-A_MOMENT = 0.3  # seconds between the Enter key and the number that was typed before it
+A_MOMENT = 2  # seconds between the Enter key and the number that was typed before it, where the kernel is slow
 
 
 def show_buttons(of, answered):
