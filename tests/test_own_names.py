@@ -1,6 +1,8 @@
 """A right module is right under whatever names it has for its weights, and no mistake hides behind other names."""
 
 import inspect
+import itertools
+from functools import partial
 
 import pytest
 import torch
@@ -39,23 +41,50 @@ def renamed(module):
     return type(module.__name__, (nn.Module,), {"__init__": __init__, "forward": forward})
 
 
-def bare(module):
+class FromTheRight(nn.Module):
+    """As a formula has it."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.W = nn.Parameter(linear.weight.detach().T.clone())
+        self.b = None if linear.bias is None else nn.Parameter(linear.bias.detach().clone())
+
+    def forward(self, x):
+        return x @ self.W if self.b is None else x @ self.W + self.b
+
+
+class CalledWeight(FromTheRight):
+    """As a formula has it, named as torch names it."""
+
+    def __init__(self, linear):
+        super().__init__(linear)
+        self.weight, self.bias = self.W, self.b
+        del self.W, self.b
+
+    def forward(self, x):
+        return x @ self.weight if self.bias is None else x @ self.weight + self.bias
+
+
+class LikeALayer(nn.Module):
+    """As torch has it, and named as a transposed matrix is."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.T = nn.Parameter(linear.weight.detach().clone())
+        self.b = None if linear.bias is None else nn.Parameter(linear.bias.detach().clone())
+
+    def forward(self, x):
+        return F.linear(x, self.T, self.b)
+
+
+def bare(module, product=FromTheRight):
     """A class like `module` in which no layer is linear: a matrix and a bias are multiplied and added by hand."""
-    class Product(nn.Module):
-        def __init__(self, linear):
-            super().__init__()
-            self.W = nn.Parameter(linear.weight.detach().T.clone())
-            self.b = None if linear.bias is None else nn.Parameter(linear.bias.detach().clone())
-
-        def forward(self, x):
-            return x @ self.W if self.b is None else x @ self.W + self.b
-
     def __init__(self, *sizes):
         module.__init__(self, *sizes)
         for whose in list(self.modules()):
             for name, part in list(whose.named_children()):
                 if isinstance(part, nn.Linear):
-                    setattr(whose, name, Product(part))
+                    setattr(whose, name, product(part))
 
     return type(module.__name__, (module,), {"__init__": __init__})
 
@@ -182,10 +211,12 @@ def test_it_is_right_under_other_names(name):
     assert verdict.status == "right" and verdict.other_layout and not verdict.is_used
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_it_is_right_without_a_linear_layer(name):
-    """A matrix that is multiplied from the right stands the other way round."""
-    assert judge(EXERCISES[name], bare(EXERCISES[name].verified)).status == "right"
+@pytest.mark.parametrize(("name", "product"), [
+    *itertools.product(CLASSES, [FromTheRight, LikeALayer]),
+    *((name, CalledWeight) for name in CLASSES if name != "MultiHeadAttention")])  # by its own names, it is a mistake
+def test_it_is_right_without_a_linear_layer(name, product):
+    """A matrix that is multiplied from the right stands the other way round; of a square one nothing says so."""
+    assert judge(EXERCISES[name], bare(EXERCISES[name].verified, product)).status == "right"
 
 
 @pytest.mark.parametrize(("answer", "name"), [
@@ -201,7 +232,7 @@ def test_what_is_wrong_is_wrong_under_other_names(answer):
     assert verdict.status == "wrong" and verdict.mistake == "missing-weight"
 
 
-@pytest.mark.parametrize("dressed", [renamed, bare])
+@pytest.mark.parametrize("dressed", [renamed, bare, partial(bare, product=LikeALayer)])
 @pytest.mark.parametrize("name", CLASSES)
 def test_no_mistake_hides_behind_other_names(name, dressed):
     """A mistake is right as soon as nobody knows its weights."""
@@ -247,8 +278,8 @@ def test_a_matrix_without_a_layer_may_stand_the_other_way_round():
               "square.weight": torch.zeros(4, 4)}
     own = {"b": torch.zeros(8), "E": torch.zeros(9, 4), "S": torch.zeros(4, 4), "W": torch.zeros(4, 8)}
     assert by_own_names(course, own, {}) == {
-        "line.weight": "W.T", "line.bias": "b", "table.weight": "E", "square.weight": "S.T"}
-    assert by_own_names(course, own, {"square.weight": "S.T"})["square.weight"] == "S.T"
+        "line.weight": "W.T.", "line.bias": "b", "table.weight": "E", "square.weight": "S.T."}
+    assert by_own_names(course, own, {"square.weight": "S.T."})["square.weight"] == "S.T."
 
 
 def test_the_innermost_come_first():

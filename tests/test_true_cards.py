@@ -139,8 +139,43 @@ def test_the_closest_mistake_is_told_with_how_close_it_is():
     assert not verdict.mistakes and verdict.closest.mistake.name == "no-scale" == verdict.mistake
     assert 3 <= verdict.closest.same < verdict.closest.wrong
     message = check(nearly_unscaled, "scaled_dot_product_attention_single").message
-    assert re.search(r"Closest mistake +\d+ of your \d+ wrong results are those of this mistake. The scores were",
+    assert re.search(r"Closest mistake +\d+ of your \d+ wrong results are those of this mistake\.\n +The scores were",
                      message)
+
+
+def test_two_mistakes_that_say_most_of_it_are_told_with_how_close_they_are():
+    """Nothing said of two well-known mistakes, since a third thing is wrong where none is left."""
+    def top_p_probs(logits, p):
+        probs, order = torch.softmax(logits, -1).sort(-1, descending=True)
+        kept = probs.masked_fill(probs.cumsum(-1) > p, 0)
+        return torch.zeros_like(kept).scatter(-1, order, kept)
+
+    verdict = judge(EXERCISES["top_p_probs"], top_p_probs)
+    assert [m.name for m in verdict.named] == ["one-too-few", "no-renormalisation"] and verdict.mistake == "one-too-few"
+    assert verdict.closest.wrong // 2 < verdict.closest.same < verdict.closest.wrong
+    assert "wrong results are those of these two made at once.\n" in dict(card_rows(verdict))["Closest mistakes"]
+
+
+def test_a_mistake_that_alone_does_nothing_is_found_beside_another():
+    """The maximum left out, which changes no weight, and a sum over the wrong axis, which it changes."""
+    def softmax(scores):
+        return scores.exp() / scores.exp().sum(0)
+
+    named = {m.name for m in judge(EXERCISES["softmax"], softmax).together}
+    assert named == {"overflows", "sum-over-the-first-axis"}
+
+
+def test_a_mistake_that_says_nothing_of_other_arguments_is_not_told_alone():
+    """“Divided after the softmax” to whoever forgets to renormalise what top-k leaves, as if that were all."""
+    def next_token_probs(logits, temperature=1.0, top_k=None):
+        probs = torch.softmax(logits, -1) / temperature
+        if top_k is not None and top_k < logits.shape[-1]:
+            probs = probs.masked_fill(probs < probs.topk(top_k, -1).values[:, -1:], 0)
+        return probs
+
+    verdict = judge(EXERCISES["next_token_probs"], next_token_probs)
+    assert [m.name for m in verdict.mistakes] == ["temperature-after-softmax"]
+    assert dict(card_rows(verdict))["And besides"].startswith("With `top_k`, something else may be")
 
 
 def test_two_mistakes_at_once_are_both_told():
@@ -270,12 +305,11 @@ def test_of_pairs_that_reply_alike_only_what_they_have_in_common_is_told(monkeyp
     """Two causes on the card, and one of them picked at random among those that look the same."""
     exercise = EXERCISES["scaled_dot_product_attention_single"]
     scale, root, turned, *_ = exercise.mistakes
-    monkeypatch.setattr(naming, "pairs", lambda _, *two: (SimpleNamespace(both=two),))
-    monkeypatch.setattr(naming, "_behaves_as", lambda p, *_: getattr(p, "both", ()) in ((scale, root), (scale, turned)))
-    monkeypatch.setattr(naming, "_may_be_both", lambda *_: True)
+    likely = [SimpleNamespace(both=two) for two in ((scale, root), (scale, turned), (root, turned))]
+    monkeypatch.setattr(naming, "_behaves_as", lambda mistake, *_: scale in getattr(mistake, "both", ()))
     calls = questions(exercise, 0)
     replies = [ask(scale.answer, call) for call in calls]
-    assert naming.together(exercise, calls, replies, calls[0]) == (scale,)
+    assert naming.together(likely, calls, replies, calls[0]) == (scale,)
     rows = dict(card_rows(replace(judge(exercise, scale.answer), mistakes=(), together=(scale,))))
     assert (rows["One cause"], rows["And another"]) == (scale.says, AND_MORE)
 

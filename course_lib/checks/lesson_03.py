@@ -88,7 +88,7 @@ EXERCISES = (
              invariant(make, (5, 2, 3, 4), lambda query, inputs, *weights: (query, inputs.flip(0), *weights))),
             ("The result lies outside the range of the inputs.", stays_in_range(make, (5, 2, 3, 4), inputs=1)),
             ("The result does not depend on the query.",
-             sensitive(make, (5, 2, 3, 4), lambda query, *others: (-query, *others))),
+             sensitive(make, (5, 2, 3, 4), lambda query, *others: (1 - 2 * query, *others))),
         ),
     ),
     Exercise(

@@ -92,7 +92,7 @@ PROPERTIES = (
      invariant(make, (5, 3), lambda query, inputs: (query, inputs.flip(0)))),
     ("The result lies outside the range of the inputs.", stays_in_range(make, (5, 3), inputs=1)),
     ("The result does not depend on the query.",
-     sensitive(make, (5, 3), lambda query, inputs: (-query, inputs))),
+     sensitive(make, (5, 3), lambda query, inputs: (1 - 2 * query, inputs))),
 )
 SHARED = dict(
     lesson="04",

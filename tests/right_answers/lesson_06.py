@@ -186,6 +186,23 @@ class PackedHeadByHead(Packed):
         return (x[:, :, :, i] for i, x in enumerate(all_three))
 
 
+class AllFourByNumber(Packed):
+    """All four matrices in one parameter, and all four biases, which are as large as a matrix where d is small."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        del self.into, self.out
+        self.W = nn.Parameter(torch.randn(4, d_model, d_model) / d_model**0.5)
+        self.b = nn.Parameter(torch.zeros(4, d_model))
+
+    def project(self, query, key, value):
+        return ((x @ self.W[i] + self.b[i]).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                for i, x in enumerate((query, key, value)))
+
+    def out(self, x):
+        return x @ self.W[3] + self.b[3]
+
+
 class EinsumWeights(nn.Module):
     """Weights with an axis for the heads, multiplied by einsum."""
 
@@ -245,6 +262,7 @@ RIGHT_ANSWERS = {
         "empty rows are zero": EmptyRowsAreZero,
         "packed, with other names": Packed,
         "packed head by head": PackedHeadByHead,
+        "all four by number": AllFourByNumber,
         "weights with an axis for heads": EinsumWeights,
         "a module for each head": ListOfHeads,
     },

@@ -57,6 +57,7 @@ class Call:
     build: tuple | None = None
     weights: dict | None = None
     own_names: dict | None = None  # what a module calls its weights; what is not in it is found by its shape
+    squares_turned: bool | None = None  # do square matrices without a layer stand the other way round?
     layout: str = ""  # instead of by name, identities go into all weights of attention, packed so
     heads: int = 0  # of that attention
     train: bool = False
@@ -153,7 +154,7 @@ class _Asked:
         parameters = dict(self.candidate.named_parameters())
         self.parameters = tuple(parameters)
         if self.call.own_names is not None:
-            names = by_own_names(self.call.weights, parameters, self.call.own_names)
+            names = by_own_names(self.call.weights, parameters, self.call.own_names, self.call.squares_turned)
             self.parameters = tuple(names.values())
             parameters = {name: parameters[registered(own)] for name, own in names.items()}
             self.turned = {name for name, own in names.items() if own.endswith(TURNED)}
@@ -226,7 +227,7 @@ def built(cls, call):
     weights = call.weights or {}
     own, names = dict(module.named_parameters(remove_duplicate=False)), {}
     if call.own_names is not None:
-        found = by_own_names(weights, own, call.own_names)
+        found = by_own_names(weights, own, call.own_names, call.squares_turned)
         own = {name: own[registered(mine)] for name, mine in found.items()}
         weights = {name: weight.T if found[name].endswith(TURNED) else weight for name, weight in weights.items()}
     if call.layout:

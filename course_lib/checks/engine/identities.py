@@ -10,6 +10,7 @@ import torch
 
 LAYOUTS = ("one matrix after the other", "head by head")
 WEIGHT = re.compile(r"^(.*\.)?W_[qkvo]\.(weight|bias)$")
+BIAS = re.compile(r"(^|\.)(b[^.]*|[^.]*(bias|_b))(\.\*)?$")  # four biases in one, (4, 2), are as large as a matrix
 
 
 def is_of_attention(name):
@@ -41,7 +42,7 @@ def fill_with_identities(module, width, num_heads, layout):
         alike.setdefault(re.sub(r"\d+", "*", name), []).append(parameter)
     for name, group in alike.items():
         matrices = sum(p.numel() for p in group) / width**2
-        if all(p.dim() == 1 or p.numel() < width for p in group) or matrices < 1:
+        if all(p.dim() == 1 or p.numel() < width for p in group) or matrices < 1 or BIAS.search(name):
             for p in group:
                 p.zero_()
         elif matrices != int(matrices) or len({p.shape for p in group}) > 1:

@@ -24,8 +24,10 @@ from course_lib.checks.engine.naming import (
     Closest,
     besides,
     closest,
+    elsewhere,
     fitting,
     fitting_like,
+    likely_pairs,
     reply_of,
     together,
     with_a_constant,
@@ -70,7 +72,7 @@ class Verdict:
     @property
     def named(self):
         """The Mistakes that were recognised, or the closest one; empty where there is none."""
-        return self.mistakes or self.together or ((self.closest.mistake,) if self.closest else ())
+        return self.mistakes or self.together or (self.closest.named if self.closest else ())
 
     @property
     def mistake(self):
@@ -131,8 +133,9 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
     calls, first = questions(exercise, seed), failures[0]
     shown = first if first.call in calls[: len(exercise.examples)] or first.kind == "gradients" else min(
         (f for f in failures if f.kind == first.kind), key=_how_hard_to_read)
-    if first.cause == "missing-weight" and (_right_under_own_names(calls, exercise, candidate, ask)
-                                            or _right_in_some_layout(calls, exercise, candidate, ask)):
+    if any(f.cause == "missing-weight" for f in failures) and (
+            _right_under_own_names(calls, exercise, candidate, ask)
+            or _right_in_some_layout(calls, exercise, candidate, ask)):
         return Verdict(exercise, "right", calls, other_layout=True)
     if first.cause:
         behind = first.cause in SYMPTOMS and (fitting(exercise, asked, replies, first.call)
@@ -160,7 +163,8 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
         return Verdict(exercise, "wrong", calls, by_chance, (_what_is_drawn(by_chance),), by_chance=True)
     if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if both := together(exercise, asked, replies, first.call, allowed, waiting, draws_alike):
+    likely = likely_pairs(exercise, asked, replies, first.call, allowed, waiting)
+    if both := together(likely, asked, replies, first.call, draws_alike):
         return Verdict(exercise, "wrong", calls, shown, together=both)
     if broken:
         drawn = [says for says, (_, ran) in broken.items() if ran and len(failures) < len(replies)]
@@ -168,9 +172,13 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if behind := _but_for_the_dtype(exercise, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, together=behind[:1])
+    near = closest(exercise, asked, replies, first.call, likely)
+    if near and len(near.named) > 1:
+        return Verdict(exercise, "wrong", calls, shown, closest=near)
     if mistakes := fitting_like(exercise, first.call, asked, replies):
-        return Verdict(exercise, "wrong", calls, shown, mistakes)
-    if near := closest(exercise, asked, replies, first.call):
+        more = besides(exercise, mistakes, failures) or elsewhere(exercise, mistakes, asked, replies, first.call)
+        return Verdict(exercise, "wrong", calls, shown, mistakes, besides=more)
+    if near:
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     seen = what_is_seen(exercise, candidate, failures, asked, replies, seed, ask)
     return Verdict(exercise, "wrong", calls, shown, seen=seen)
@@ -211,11 +219,15 @@ def _right_under_own_names(calls, exercise, candidate, ask):
 
     They are told apart by their shapes, where no two sizes are the same: in the call that asks for gradients.
     """
-    telling = next(call for call in calls if call.gradients)
-    reply = ask(candidate, replace(telling, own_names={}))
-    names = dict(zip(telling.weights, reply.parameters, strict=False))
-    return bool(names) and not any(
-        compare(truth(exercise, call), ask(candidate, replace(call, own_names=names)), call) for call in calls)
+    telling, tried = next(call for call in calls if call.gradients), [{}]
+    for squares_turned in (None, False, True):
+        under = partial(replace, squares_turned=squares_turned)
+        names = dict(zip(telling.weights, ask(candidate, under(telling, own_names={})).parameters, strict=False))
+        if names not in tried and not any(
+                compare(truth(exercise, call), ask(candidate, under(call, own_names=names)), call) for call in calls):
+            return True
+        tried.append(names)
+    return False
 
 
 def _right_in_some_layout(calls, exercise, candidate, ask):

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.circumstances import TINY
 from course_lib.checks.engine.comparing import alike, compare
-from course_lib.checks.engine.exercise import truth
+from course_lib.checks.engine.exercise import argument_names, truth
 from course_lib.checks.engine.lengths import BEYOND
 from course_lib.checks.engine.mistakes import ByHand, Mistake
 from course_lib.checks.engine.pairs import pairs
@@ -31,11 +31,16 @@ PATIENCE = 0.5  # seconds; whoever waits longer is told why
 
 @dataclass(frozen=True)
 class Closest:
-    """The mistake that most wrong replies are those of: `same` of `wrong`."""
+    """The mistake, or the Pair, that most wrong replies are those of: `same` of `wrong`."""
 
     mistake: Mistake
     same: int
     wrong: int
+
+    @property
+    def named(self):
+        """The Mistake, or the two."""
+        return getattr(self.mistake, "both", (self.mistake,))
 
 
 def fitting(exercise, calls, replies, first):
@@ -126,6 +131,20 @@ def besides(exercise, mistakes, failures):
     return left
 
 
+def elsewhere(exercise, mistakes, calls, replies, first):
+    """The first Failure with other arguments given than in the first call that failed, where none of these mistakes
+    replies as the answer did; None where there is none.
+    """
+    names = argument_names(exercise)
+    for call, reply in zip(calls, replies, strict=True):
+        more = [f"`{names[i]}`" for i in _given(call) if i not in _given(first)]
+        failure = compare(truth(exercise, call), reply, call) if more and call.special in ("", "large values") else None
+        if failure and not any(alike(reply_of(way, call), reply) for m in mistakes for way in m.ways):
+            return replace(failure, says=f"With {' and '.join(more)}, something else may be wrong as well: mend this "
+                                         "first, then look there.")
+    return None
+
+
 def _explains(exercise, mistake, failure):
     """Does an answer with this mistake fail so, too?"""
     reply = reply_of(mistake, failure.call)
@@ -153,50 +172,64 @@ def with_another(exercise, mistakes, calls, replies, first, failures):
     return ()
 
 
-def together(exercise, calls, replies, first, allowed=UNBOUNDED, waiting=lambda: None, also=lambda pair: True):
-    """The mistakes that all pairs of mistakes have in common that reply as the answer did: both, or one of them.
+def together(pairs, calls, replies, first, also=lambda pair: True):
+    """The mistakes that all those Pairs have in common that reply as the answer did: both, or one of them.
+
+    pairs: some that may be, of `likely_pairs`
+    also:  what else has to be true of a pair
+    """
+    found = [two for two in pairs if _behaves_as(two, calls, replies, first) and also(two)]
+    return tuple(m for m in found[0].both if all(m in two.both for two in found)) if found else ()
+
+
+def likely_pairs(exercise, calls, replies, first, allowed=UNBOUNDED, waiting=lambda: None):
+    """The Pairs of mistakes that reply as the answer did to the example, and to the first call that failed.
 
     Of a test, which says yes or no, there are none: too many pairs would say the same. When `allowed`, an Allowance, is
-    over, no more are asked. `waiting` is called where it takes long; `also` is what else has to be true of a pair.
+    over, no more are asked. `waiting` is called where it takes long.
     """
-    began, told = time.monotonic(), False
+    began, told, found = time.monotonic(), False, []
     if truth(exercise, calls[0]).form == "True or False":
-        return ()
+        return found
     edits = [m for m in exercise.mistakes if not isinstance(m, ByHand)]
-    possible = sorted(combinations(range(len(edits)), 2), key=sum)
-    for call, reply in zip(calls, replies, strict=True):
-        if call in (calls[0], first):
-            true = truth(exercise, call)
-            alone = [_Effect(compare(true, says, call) is None, alike(says, reply), _form(says))
-                     for says in (reply_of(m, call) for m in edits)]
-            possible = [p for p in possible if _may_be_both(*(alone[i] for i in p), _form(reply), _form(true))]
-    found = []
-    for two in (two for i, j in possible for two in pairs(exercise.verified, edits[i], edits[j])):
-        found += [two] if _behaves_as(two, calls, replies, first) and also(two) else []
+    telling = [(call, reply) for call, reply in zip(calls, replies, strict=True) if call in (calls[0], first)]
+    for two in (two for i, j in _most_likely_first(exercise, edits, telling)
+                for two in pairs(exercise.verified, edits[i], edits[j])):
+        found += [two] if all(alike(reply_of(two, call), reply) for call, reply in telling) else []
         if not told and time.monotonic() - began > PATIENCE:
             waiting()
             told = True
         if allowed.is_over():
             break
-    return tuple(m for m in found[0].both if all(m in p.both for p in found)) if found else ()
+    return found
+
+
+def _most_likely_first(exercise, edits, telling):
+    """Numbers of two mistakes that may have been made at once, to judge by the effect of each alone on some calls."""
+    possible, unlikely = sorted(combinations(range(len(edits)), 2), key=sum), set()
+    for call, reply in telling:
+        true = truth(exercise, call)
+        alone = [_Effect(compare(true, says, call) is None, alike(says, reply), _form(says))
+                 for says in (reply_of(m, call) for m in edits)]
+        possible = [p for p in possible if _have_its_form(*(alone[i].form for i in p), _form(reply), _form(true))]
+        unlikely |= {p for p in possible if any(alone[i].nothing for i in p) and not any(alone[i].all for i in p)}
+    return sorted(possible, key=unlikely.__contains__)
 
 
 class _Effect(NamedTuple):
-    """What a mistake alone does to a call: nothing, all that the answer did; and the form of what it says."""
+    """What a mistake alone does to a call: nothing, all that the answer did; and the form of what it says.
+
+    Where one does nothing, the other mostly does it all; but to leave out the maximum tells only in a wrong sum.
+    """
 
     nothing: bool
     all: bool
     form: object
 
 
-def _may_be_both(one, other, form, right_form):
-    """Can the answer's reply, of this form, come from two mistakes, to judge by the effect of each alone?
-
-    Where one does nothing, the other has to do it all. Where one fails, or has another form, so have both together.
-    """
-    if one.nothing or other.nothing:
-        return one.all or other.all
-    return one.form == other.form == form if form == right_form else form in (one.form, other.form)
+def _have_its_form(one, other, form, right_form):
+    """Can a reply of this form come from two mistakes of which each alone gives one of these?"""
+    return one == other == form if form == right_form else form in (one, other)
 
 
 def _form(reply):
@@ -217,8 +250,9 @@ def _behaves_as(mistake, calls, replies, first):
     return all(alike(reply_of(mistake, call), reply) for call, reply in telling)
 
 
-def closest(exercise, calls, replies, first):
-    """The one mistake that most wrong replies to plain calls are those of, that to the first among them.
+def closest(exercise, calls, replies, first, pairs=()):
+    """The one mistake, or Pair of two, that most wrong replies to plain calls are those of, that to the first among
+    them; None where there is none.
 
     Of a test, which says yes or no, none is.
     """
@@ -229,12 +263,13 @@ def closest(exercise, calls, replies, first):
     if len(wrong) < FEW or wrong[0][1].form == "True or False":
         return None
     wrong.sort(key=lambda pair: (pair[0] is not first, len(pair[0].weights or ())))  # most are asked no other
-    same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in exercise.mistakes}
-    best = max(same.values(), default=0)
-    found = [m for m, n in same.items() if n == best]
-    if not best or len(found) > 1 or best <= len(right) - _how_many_alike(found[0], right):
-        return None  # what is wrong as often where the answer is right is not close to it
-    return Closest(found[0], best, len(wrong))
+    for candidates in (exercise.mistakes, pairs):
+        same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in candidates}
+        best = max(same.values(), default=0)
+        found = [m for m, n in same.items() if n == best]
+        if best and len(found) == 1 and best > len(right) - _how_many_alike(found[0], right):
+            return Closest(found[0], best, len(wrong))  # what is wrong as often where the answer is right is not close
+    return None
 
 
 def _how_many_alike(mistake, pairs, needed=0):

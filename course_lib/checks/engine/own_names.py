@@ -3,25 +3,27 @@
 A part is a group of weights that begin with the same name, as those of a linear layer do. Parts whose weights have the
 same shapes follow one another as the course's do, the innermost first, since some make the last norm before the blocks.
 Where the parts are others, each weight is one by itself: a matrix without a layer, as in `x @ self.w`, may stand the
-other way round. Its name ends in TURNED then.
+other way round. Its name ends in TURNED then. Nothing says of a square one how it is multiplied: `F.linear(x, self.w)`
+and `x @ self.w` look alike from outside.
 """
 
-TURNED = ".T"  # no parameter has a dot in its own name
+TURNED = ".T."  # no parameter's name ends in a dot
 
 
-def by_own_names(wanted, own, known):
+def by_own_names(wanted, own, known, squares_turned=None):
     """{the course's name: the module's own} of all weights, in the order of the course's.
 
-    wanted, own: {name: tensor}, in the order in which they are registered
-    known:       {the course's name: the module's own} of some
-    raises:      ValueError where the weights of the two are not the same ones
+    wanted, own:    {name: tensor}, in the order in which they are registered
+    known:          {the course's name: the module's own} of some
+    squares_turned: do square matrices without a layer stand the other way round? None: unless it is called a weight
+    raises:         ValueError where the weights of the two are not the same ones
     """
     names = {theirs: mine for theirs, mine in known.items() if theirs in wanted and registered(mine) in own}
     there = set(map(registered, names.values()))
     course = {name: weight for name, weight in wanted.items() if name not in names}
     module = {name: weight for name, weight in own.items() if name not in there}
     names |= _paired(_parts(course), _parts(module)) or {
-        theirs: mine + TURNED * _is_turned(mine, course[theirs], module[mine])
+        theirs: mine + TURNED * _is_turned(mine, course[theirs], module[mine], squares_turned)
         for theirs, mine in (_paired(_one_by_one(course), _one_by_one(module)) or {}).items()}
     if len(names) < len(wanted) or len(names) < len(own):
         raise ValueError("it has other weights than the course's")
@@ -64,7 +66,13 @@ def _one_by_one(weights):
     return kinds
 
 
-def _is_turned(name, wanted, own):
-    """Does a matrix stand the other way round? Of a square one, only a layer says that it does not."""
-    is_square = wanted.shape == wanted.shape[::-1] and not name.endswith("weight")
-    return wanted.dim() == 2 and (wanted.shape != own.shape or is_square)
+def _is_turned(name, wanted, own, squares_turned):
+    """Does it stand the other way round? Only a matrix can."""
+    if wanted.dim() != 2:
+        return False
+    if wanted.shape != own.shape:
+        return True
+    rows, columns = wanted.shape
+    if rows != columns:
+        return False
+    return squares_turned if squares_turned is not None else not name.endswith("weight")

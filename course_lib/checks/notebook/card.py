@@ -92,8 +92,10 @@ def _cause_rows(verdict):
         rows += [("And besides", _said(verdict.besides, names) + (f" ({special})" if special else ""))]
     if closest := verdict.closest:
         of_all = "All" if closest.same == closest.wrong else f"{closest.same} of"
-        rows += [("Closest mistake", f"{of_all} your {closest.wrong} wrong results are those of this mistake. "
-                                     f"{closest.mistake.says}")]
+        which, these = ("Closest mistake", "this mistake") if len(closest.named) == 1 else (
+            "Closest mistakes", "these two made at once")
+        rows += [(which, "\n".join([f"{of_all} your {closest.wrong} wrong results are those of {these}.",
+                                    *(mistake.says for mistake in closest.named)]))]
     if verdict.seen:
         rows += [("What we see", "\n".join(verdict.seen))]
     return rows
