@@ -950,7 +950,7 @@ read, written, weights = alignment(searcher, "repaid")
 plots.show(plots.panels({"weights": weights}, written, read, "weight",
                         labels=("read", "written")), "repaid")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 translator = shipped.translator()  # of lesson 11
 
 
@@ -984,7 +984,7 @@ instruments.show("alignment", "instrument-alignment", pairs=pairs,
 # at most 8 letters that this network does not write backwards. (Letters: a d e g i l m n o
 # p r s t u v w.)
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 hard_word = "assesses"  # yours: a word of at most 8 of these letters
 intervene(
     "it cannot write this word backwards",

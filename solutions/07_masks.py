@@ -1034,9 +1034,9 @@ claim("with a causal mask it learns and writes as an honest guesser does",
 claim("no mask and one place too far copy, after 120, 600 and 3,000 steps",
       min(of("no mask", "hits") + of("one place too far", "hits")) > 0.95
       and min(of("no mask", "writing") + of("one place too far", "writing")) > 2.5)
-claim("zeros afterwards: plain, the loss falls; with more parts it copies",
+claim("zeros afterwards: plain, the loss is below honest ones; with more it copies",
       max(of("zeros afterwards", "hits", wires=0)) < 0.3 and min(zeros) > 0.6
-      and max(of("zeros afterwards", "loss")) < 1.76)
+      and max(of("zeros afterwards", "loss")) < min(of("causal mask", "loss")) - 0.002)
 claim("in the smallest guesser more hits than one in six come from rounding",
       max(of("zeros afterwards", "hits", wires=0)) > 0.19
       and max(abs(share - 1 / 6) for share in in_64_bits) < 0.015)

@@ -1147,14 +1147,14 @@ claim("sinusoids and ALiBi, trained again, come out as they are stored",
 # Turning back by $m$ and on by $n$ is turning by $n - m$. So the position enters the
 # score as a distance alone, whatever $W_q$ and $W_k$ are.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 q, key = torch.randn(2, 16, generator=torch.Generator().manual_seed(3))
 for m, n in ((5, 2), (105, 102), (905, 902), (5, 4)):
     print(f"{m:3} asks {n:3}: {(shift(m, 16) @ q) @ (shift(n, 16) @ key):.4f}")
 
 # %% [markdown]
 # Is that enough to go on beyond the training? Here is the task from above again, with
-# ten seeds, after 300 steps and after 3,000.
+# thirty seeds, after 300 steps and after 3,000.
 
 # %%
 turned = stored("09-rotary")
@@ -1164,19 +1164,21 @@ plots.show(draw.rotary(turned), "rotary")
 # The proof
 at = {kind: torch.tensor([[row[part] for part in ("trained", "to 47", "to 95")]
                           for row in turned if row["positions"] == kind])
-      for kind in ("sinusoids", "rotary")}  # (20, 3) each: 300 steps, then 3,000
+      for kind in ("sinusoids", "rotary")}  # (60, 3) each: 300 steps, then 3,000
 scores = [(shift(m, 16) @ q) @ (shift(m - 3, 16) @ key) for m in (5, 105, 905)]
 claim("the score depends on the distance alone", max(scores) - min(scores) < 1e-3)
-claim("turned, places 24 to 47 are right, and added, they are not",
-      at["rotary"][:, 1].min() > 0.9 and at["sinusoids"][:, 1].max() < 0.4)
+claim("turned, places 24 to 47 are right with most seeds, and added, with none",
+      (at["rotary"][:, 1] > 0.9).double().mean() > 0.7
+      and at["sinusoids"][:, 1].max() < 0.4)
 claim("at places 48 to 95 turned is better with every seed, and falls",
       at["rotary"][:, 2].min() > at["sinusoids"][:, 2].max() + 0.2
       and (at["rotary"][:, 2] < at["rotary"][:, 1]).all())
 
 # %% [markdown]
-# Turned positions are right up to twice the trained length. Further out they are much
-# better than added ones, and yet they fall: the score depends on the distance alone,
-# but which score a distance of 60 gets was never trained. Nothing forces it to be low.
+# With 28 seeds of 30, turned positions are right up to twice the trained length; with two
+# they miss a fifth there. Further out they are much better than added ones, and yet they
+# fall: the score depends on the distance alone, but which score a distance of 60 gets was
+# never trained. Nothing forces it to be low.
 # You build RoPE in lesson 15b.
 
 # %% [markdown] name="further-add"
@@ -1213,7 +1215,7 @@ print(f"parameters: {more:.1f} times as many")
 # and with the factor $\sqrt{32}$ on top of PyTorch's start; then the same with
 # positions that have it, too.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 word = nn.Embedding(1000, 32).weight.norm(dim=1).mean() / waves(1, 32).norm()
 starts = {"small words": (1 / 23, 1), "as they are": (1, 1), "words · √d": (32**0.5, 1),
           "both · √d": (32**0.5, 32**0.5)}

@@ -723,8 +723,8 @@ encoder_in_front = accuracy(model, as_tensors(front))
 print(f"four in front   {right[6](front):9.2f}   {encoder_in_front:12.2f}")
 
 # %% [markdown]
-# One training is one draw, so here are five of each, and fifteen encoders: a dot is a
-# training, a line joins the medians.
+# One training is one draw, so here are fifteen encoders, fifteen GRUs, and five of the
+# others: a dot is a training, a line joins the medians.
 
 # %%
 gaps = [row for row in stored("10-gaps") if row["epochs"] == 6]
@@ -743,8 +743,8 @@ plots.show(draw.seeds(in_front, "accuracy, four words in front", chance=True), "
 # %% [markdown]
 # | what is new | six-grams | pairs in order | GRU | encoder |
 # |---|---|---|---|---|
-# | 6 to 12 words after X | fall | right | right | right, or nearly |
-# | 24 and 40 words | fall | right | right, or nearly | some fall, some do not |
+# | 6 to 12 words after X | fall | right | right, or nearly | right, or nearly |
+# | 24 and 40 words | fall | right | a third is below 0.9 | half are below 0.9 |
 # | 4 words in front | right | right | right | **falls, with every seed** |
 #
 # So this is the verdict, and it is not what one would like to print: on reviews like
@@ -761,11 +761,17 @@ def of(model, *columns):
 
 
 to_12 = [f"gap {gap}" for gap in range(6, 13)]
-claim("with gaps of 6 to 12 words the six-grams are below 0.75, the GRU above 0.95",
+encoders, grus = (torch.tensor([of(model, gap) for gap in (*to_12, "gap 24", "gap 40")])
+                  for model in ("encoder", "GRU from both ends"))  # (gaps, trainings)
+claim("with gaps of 6 to 12 words six-grams are below 0.75, a typical GRU above 0.95",
       max(of("runs of up to six words", *to_12)) < 0.75
-      < 0.95 < min(of("GRU from both ends", *to_12)))
-claim("the typical encoder is above 0.95 there",
-      torch.tensor(of("encoder", "gap 12")).median() > 0.95)
+      < 0.95 < grus[:7].median(1).values.min())
+claim("a typical encoder is above 0.95 there, and nowhere ahead of the GRU",
+      encoders[:7].median(1).values.min() > 0.95
+      and (encoders.median(1).values <= grus.median(1).values + 0.005).all())
+below = [(model[7:] < 0.9).double().mean() for model in (encoders, grus)]
+claim("with 24 and 40 words half the encoders are below 0.9, and a third of the GRUs",
+      0.4 < below[0] < 0.65 and 0.2 < below[1] < 0.45)
 claim("four words in front, and every encoder is below 0.75, all others above 0.95",
       max(in_front["encoder"]) < 0.75 < 0.95 < min(
           sum((in_front[name] for name in in_front if name != "encoder"), [])))
@@ -800,7 +806,7 @@ intervene(
 
 # %% [markdown]
 # And the other way round: four words in front, at the free places 21 to 24, and all
-# others at their old ones. Here are thirty encoders; in the last two rows only some of
+# others at their old ones. Here are sixty encoders; in the last two rows only some of
 # the words are moved.
 
 # %%
@@ -827,7 +833,8 @@ some = ("positions + 4", "first opinion and although + 4")
 claim("moved places alone are enough, those of X and although, with every seed",
       max(row[name] for row in asked for name in some) < 0.85)
 claim("four words at free places, and all others where they were, change nothing",
-      min(row["words in front, old positions"] for row in asked) > 0.95)
+      max(abs(row["words in front, old positions"] - row["usual"]) for row in asked)
+      < 0.02)
 trained = {how: [row["moved"] for row in stored("10-shifted") if row["training"] == how]
            for how in ("as usual", "with remarks")}
 claim("an encoder whose training has remarks in front is right, with every seed",
@@ -864,7 +871,7 @@ intervene(
 # %% tags=["predict"]
 predict(
     "“The garden was dreadful the the room was brilliant”: “the” in the place of "
-    "“but”. How many verdicts change, in most of thirty encoders?",
+    "“but”. How many verdicts change, in most of sixty encoders?",
     {
         "nearly all": "That is what “although” does: it says that the other opinion "
         "counts. Does “the” say so?",
@@ -885,8 +892,8 @@ changes = {f"“{word}” → “{other}”": [row[f"{word} to {other}"] for row
 plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
 
 # %% [markdown]
-# With 25 of 30, what the encoder says does not depend on *but*. Their rule is: **Y
-# counts, unless an *although* stands in the middle.** The five others read *but* as
+# With 50 of 60, what the encoder says does not depend on *but*. Their rule is: **Y
+# counts, unless an *although* stands in the middle.** The ten others read *but* as
 # well. All are right on the test, and no score tells them apart. A rule that serves the
 # training data, and is not the one that was
 # meant, is called a **shortcut**. Without its control, *although* for *but* would have
@@ -894,8 +901,8 @@ plots.show(draw.seeds(changes, "share of verdicts that change"), "twins-flips")
 
 # %% tags=["claim"]
 # The proof
-claim("although in the place of but changes nearly all verdicts, with every seed",
-      min(row["but to although"] for row in asked) > 0.9)
+claim("although in the place of but changes nearly all verdicts of all who are right",
+      min(row["but to although"] for row in asked if row["usual"] > 0.98) > 0.9)
 claim("the in its place changes fewer than 1 in 20, with more than half of the seeds",
       sum(row["but to the"] < 0.05 for row in asked) > len(asked) / 2)
 
@@ -1063,19 +1070,21 @@ gaps = gaps + stored("10-windows")
 plots.show(draw.reach(gaps, ("encoder", *shown, near_pairs)), "twins-windows")
 
 # %% [markdown]
-# On the whole, the narrower the window, the worse. With the narrowest one alone, we
-# would have believed the explanation. But look closer.
+# On the whole a narrow window is worse: at a gap of 12 the medians are 0.83, 0.86 and
+# 0.98 with three, four and eight words, and 1.00 without a window. With the narrowest
+# one alone, we would have believed the explanation. But look closer.
 #
 # - Four words on either side make a receptive field of eight, and at a gap of six,
-#   *but* is seven words away: in reach. Two of five fall below 0.9 all the same. And
-#   two others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
+#   *but* is seven words away: in reach. Three of ten fall below 0.9 all the same. And
+#   five others are above 0.9 at 24 and 40, where no token reaches from X to *but*.
+# - With 24 and 40 words, those that see eight do no worse than those that see all.
 # - The ordered pairs are right at every gap, though they see only eight words. For
 #   there is a rule that needs no more: what follows *but* counts, and what follows
 #   *although* does not. From such a word to the next opinion it is never more than
 #   eight words.
 #
-# So nobody has to reach from X to *but*. What is left: a narrower window makes this
-# encoder worse at longer gaps.
+# So nobody has to reach from X to *but*. What is left: a window of three or four words
+# makes this encoder worse at gaps of six to twelve.
 
 # %% tags=["claim"]
 # The proof
@@ -1083,9 +1092,12 @@ from statistics import median
 
 three, four, eight, near, free = ([row for row in gaps if row["model"] == name]
                                   for name in (*shown, near_pairs, "encoder"))
-at_12 = [median(row["gap 12"] for row in rows) for rows in (three, four, eight, free)]
-claim("the median at a gap of 12 is lower, the narrower the window",
-      at_12 == sorted(at_12) and at_12[0] < at_12[-1] - 0.1)
+at = {gap: [median(row[gap] for row in rows) for rows in (three, four, eight, free)]
+      for gap in ("gap 12", "gap 24", "gap 40")}
+claim("the medians at a gap of 12 are lower with three and four words than with more",
+      max(at["gap 12"][:2]) < min(at["gap 12"][2:]) - 0.05)
+claim("with 24 and 40 words the median is no lower with eight words than with all",
+      all(at[gap][2] > at[gap][3] - 0.02 for gap in ("gap 24", "gap 40")))
 claim("four words on either side: some are below 0.9 at 6, some above it at 24",
       min(row["gap 6"] for row in four) < 0.9 < max(row["gap 24"] for row in four))
 claim("pairs within eight words are right at every gap", all(
@@ -1273,7 +1285,7 @@ predict(
     "Two encoders are right on the same 98 of 100 test sentences. What do you know "
     "about how they read?",
     {
-        "they read the same words": "The thirty encoders of lesson 10 had one score, "
+        "they read the same words": "The sixty encoders of lesson 10 had one score, "
         "and not one rule.",
         "little, before one word is exchanged": (
             True,

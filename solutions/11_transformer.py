@@ -1033,7 +1033,7 @@ predict(
 )
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def passes(model, src, shown):
     """The logits of one pass, and of one pass for each place: (T, V) both."""
     with torch.no_grad():
@@ -1068,7 +1068,7 @@ claim("one pass gives what six passes give, and without the mask it does not",
 # Before you move the slider: where will it look to say *an* in the second sentence? And in
 # the third, which it gets wrong, at which word does it lose its way?
 
-# %%
+# %% tags=["nbval-ignore-output"]
 shown_to_you = [" ".join(JANE[0]), "Paul a montré un arbre intéressant",
                 " ".join(tests["people as objects"][2].french)]
 sentences = [watched(model, french, english, s.split()) for s in shown_to_you]

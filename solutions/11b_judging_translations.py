@@ -517,7 +517,7 @@ claim("after 624 steps greedy and both beams write the same",
 # One point of it now, with your own beam search, and its tree. Before you move the slider: does
 # the beginning that wins lead at each step?
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments.beam_tree import traced
 from course_lib.experiments.translators import Translator
 
@@ -528,7 +528,7 @@ with torch.no_grad():
 print({size: (round(found[f"bleu {size}"], 1), round(found[f"tokens {size}"], 2))
        for size, found in again.items()})
 
-# %%
+# %% tags=["nbval-ignore-output"]
 source = young.french.encode(["Jane visite l' Afrique en septembre".split()])
 
 

@@ -113,7 +113,7 @@ from course_lib.language_model import next_token_probs
 # %%
 warm = check(next_token_probs).verified
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def after(text):
     """The logits of the token that comes after a text, (1, V)."""
     with torch.no_grad():
@@ -178,7 +178,7 @@ from course_lib.language_model import top_p_probs
 # %%
 nucleus = check(top_p_probs).verified
 
-# %%
+# %% tags=["nbval-ignore-output"]
 left = {text: ((warm(after(text), 1.0, 20) > 0).sum().item(),
                (nucleus(after(text), 0.9) > 0).sum().item())
         for text in ("in the follow", "The ")}
@@ -197,7 +197,7 @@ claim("top-k cuts alike, top-p leaves more where the model is unsure",
 # Before you turn the knobs: at which temperature does top-p 0.9 leave *one* token after *in
 # the follow*? Every probability is worked out by your two functions, of your own model.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments.draws import Tuned, frames, said_before, unknown
 
 cuts = {"no cut": warm, "top-k 5": lambda z: warm(z, 1.0, 5)}
@@ -268,7 +268,7 @@ for name, (new, again) in {"people": people, **found}.items():
 # Find a way to draw that has between 10 and 25 % unknown words, and has said less than 2 %
 # before.
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 way = (0.6, None, 0.9)  # yours: a temperature, top-k or None, top-p (1.0 keeps all)
 
 intervene(
@@ -670,7 +670,7 @@ predict(
 # The new attention looks back by itself, so each block gets `None` for its mask. Write `forward`:
 # that of lesson 12, without positions and mask.
 
-# %% tags=["yours"]
+# %% tags=["yours", "nbval-ignore-output"]
 class Today(GPT):
     """Your LanguageModel, for parts whose attention knows positions and looks back."""
 

@@ -405,7 +405,7 @@ right = digits.accuracy(model, *test)
 print(f"of {len(test[1])} unseen digits your ViT reads {right:.1%}")
 
 # %% [markdown]
-# One test of 450 pictures is not much: one picture is 0.2 percent. So everything was trained five
+# One test of 450 pictures is not much: one picture is 0.2 percent. So everything was trained twenty
 # times, each time with another split and other first weights, and the results are stored. A
 # convolutional network (**CNN**), the usual rival of a ViT, is among them. So are a *CNN, moved* and
 # an *SVM, moved*, which get moved copies, too: what helps one should be offered to all.
@@ -427,13 +427,13 @@ means = {name: sum(each) / len(each) for name, each in rivals.items()}
 claim("logistic regression comes out last",
       min(means, key=means.get) == "logistic regression")
 gains = {name: means[f"{name}, moved"] - means[name] for name in ("ViT", "CNN", "SVM")}
-claim("moved copies help the ViT most, the CNN a little, the SVM not at all",
-      gains["ViT"] > 0.01 > gains["CNN"] > 0.002 > gains["SVM"])
+claim("moved copies help the ViT and the CNN by half a point and more, the SVM less",
+      min(gains["ViT"], gains["CNN"]) > 0.005 > 0.003 > gains["SVM"])
 claim("the CNN with moved copies is the best of all",
       max(means, key=means.get) == "CNN, moved")
 
 # %% [markdown]
-# With moved copies the ViT is level with the SVM, and without them it is more than a point behind.
+# With moved copies the ViT is nearly level with the SVM, and without them it is a point behind.
 # The CNN is level with the SVM, and with moved copies ahead of all. The pictures come from 13 writers
 # (`print(load_digits().DESCR)`), and a random split mixes them, so this test does not ask about new
 # writers.
@@ -669,20 +669,23 @@ claim("neither another learning rate nor five times the epochs closes half of it
       max(mean(shares("ViT", rate=0.001)), mean(shares("ViT", rate=0.004)),
           mean(shares("ViT", times=5))) < (cnn[100] + mean(shares("ViT"))) / 2)
 scrambled_cnn = {n: mean(shares("CNN", n, view="scrambled")) for n in (300, 1347)}
-claim("with 300 and with 1,347 pictures nearness is worth more than a point",
-      all(cnn[n] - share > 0.01 for n, share in scrambled_cnn.items()))
+claim("with 300 and with 1,347 pictures nearness is worth more than half a point",
+      all(cnn[n] - share > 0.005 for n, share in scrambled_cnn.items()))
+claim("the ViT that reads all patches is within a point of the CNN",
+      all(abs(cnn[n] - mean(shares("ViT, all patches", n))) < 0.01 for n in cnn))
 behind = [mean(shares("CNN", n, **how)) - mean(shares(net, n, **size, **how))
           for how in ({}, dict(times=5), dict(times=3, moved="yes"))
           for net, size in (("ViT", dict(positions=5)), ("ViT, all patches", {}))
           for n in (300, 1347)]
-claim("no ViT passes the CNN, with five times the epochs or moved copies either",
-      min(behind) > 0)
+claim("no ViT is a point ahead, with five times the epochs or moved copies either",
+      min(behind) > -0.01)
 
 # %% [markdown]
-# With more pictures nearness counts: scrambled pixels cost the CNN one or two points, and no ViT
-# passes it here, neither with five times the epochs nor with moved copies. Does it ever turn? In
-# the paper, ViT stays behind a good convolutional network after 1.3 million photos, and overtakes
-# it after 300 million (section 4.3).
+# With more pictures nearness counts: scrambled pixels cost the CNN one or two points. The ViT with
+# larger positions stays about a point behind it. The one that reads all patches is level with it:
+# over twenty trainings they are 0.3 points apart. Neither five times the epochs nor moved copies
+# put a ViT clearly ahead. Does it ever turn? In the paper, ViT stays behind a good convolutional
+# network after 1.3 million photos, and overtakes it after 300 million (section 4.3).
 #
 # *"Transformers have no inductive bias"*, it is often said. Not quite: in every layer all patches
 # go through the same weights. What a ViT is not told is which patches are near each other.

@@ -420,7 +420,7 @@ claim("with ReLU most guesses stay, and the right looks go",
 # Before you point: in the first reaction below, a chain of two carbons comes with the sulfur S3, and one
 # of three with the bromine Br8. The product is written from its other end. Which atom was C10?
 
-# %%
+# %% tags=["nbval-ignore-output"]
 known = list(atoms.known().values())
 
 

@@ -102,7 +102,7 @@ step = check(attend_with_cache).verified
 # `WithCache` wraps a model, keeps a pair for each block, and asks your function where one token
 # is new. Its logits, token by token, beside those of one whole pass:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.cache import WithCache
 
 cached = WithCache(model, step)

@@ -116,15 +116,25 @@ def falls_or_is_said_not_to(edit, monkeypatch, folder):
 
 
 def main():
-    """Try what is new or has changed, two lessons at a time; the exit status is 1 where a claim does not fall."""
-    by_lesson = [list(edits) for _, edits in groupby(refuting.edits(), key=lambda edit: edit.stem)]
+    """Try what is new or has changed, two lessons at a time; the exit status is 1 where a claim does not fall.
+
+    What was seen in a lesson is written down as soon as the lesson is done: a run that is stopped loses little.
+    """
+    edits, seen, standing = refuting.edits(), refuting.seen(), []
+    by_lesson = [list(of_one) for _, of_one in groupby(edits, key=lambda edit: edit.stem)]
     with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(_tried, by_lesson))
-    rows = [row for rows, _ in found for row in rows]
-    refuting.SEEN.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-    print(*(edit for _, standing in found for edit in standing), sep="\n", end="\n" * any(s for _, s in found))
+        for rows, not_fallen in pool.map(_tried, by_lesson):
+            standing += not_fallen
+            seen |= {row.edit: row for row in rows}
+            for edit in not_fallen:
+                seen.pop(str(edit), None)
+            rows = [seen[str(edit)] for edit in edits if str(edit) in seen]
+            partial = refuting.SEEN.with_suffix(".partial")  # other lessons are reading the whole one
+            partial.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+            partial.replace(refuting.SEEN)
+    print(*standing, sep="\n", end="\n" * bool(standing))
     print(f"{len(rows)} edits did what they are to do, {sum(row.pace == 'slow' for row in rows)} of them slowly")
-    return int(any(standing for _, standing in found))
+    return int(bool(standing))
 
 
 def _tried(edits):

@@ -2,12 +2,16 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 import torch
 
+from course_lib.experiments import stored, tables
 from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.seeds import __main__ as seeds
+from course_lib.staff.seeds import sweeps
 from course_lib.staff.seeds.watching import Book, Watch
 from tests import prepared_python
 
@@ -137,7 +141,7 @@ def test_a_claim_that_holds_by_luck_is_told(capsys):
 
 def test_a_run_that_dies_is_no_run_that_holds():
     """A process that is killed, and a table without a fall."""
-    assert "the run died" in seeds._run("99_missing", 0, "here")["raised"]["1"]
+    assert "the run died" in seeds.run_one("99_missing", 0, "here")["raised"]["1"]
 
 
 @pytest.mark.parametrize("asked, says", [
@@ -159,13 +163,13 @@ def test_what_was_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
         ran.append(seed)
         return {"claims": {"9": ["c", seed < 2]}, "compared": {}, "raised": {}, "seconds": 1.0}
 
-    monkeypatch.setattr(seeds, "_run", run)
+    monkeypatch.setattr(seeds, "run_one", run)
     asked = ["01", "--cpus", "here", "--save", str(tmp_path / "runs.jsonl"), "--seeds"]
     assert seeds.main([*asked, "2"]) == 0 and sorted(ran) == [0, 1]
     assert seeds.main([*asked, "3"]) == 1 and sorted(ran) == [0, 1, 2]
     assert "1 of 1 claims fell, in 3 runs." in capsys.readouterr().out
     died = {"claims": {}, "compared": {}, "raised": {"1": "it died"}, "seconds": 0.0}
-    monkeypatch.setattr(seeds, "_run", lambda *_: died)
+    monkeypatch.setattr(seeds, "run_one", lambda *_: died)
     assert seeds.main([*asked, "4"]) == 1 and len((tmp_path / "runs.jsonl").read_text().splitlines()) == 3
     capsys.readouterr()  # the progress of that call
     (tmp_path / "runs.jsonl").write_text("no json\n")
@@ -176,3 +180,54 @@ def test_a_lesson_runs_as_it_is_built(capsys):
     """A command that reads another lesson than the learner."""
     assert seeds.main(["01", "--seeds", "2", "--cpus", "here", "--at-once", "2"]) == 0
     assert "0 of " in capsys.readouterr().out
+
+
+def test_a_stored_result_is_measured_with_other_seeds_once_and_the_lesson_reads_it(tmp_path, monkeypatch, capsys):
+    """A claim over stored results that nobody has asked of other seeds; a sweep of an hour that is run twice."""
+    moved, made, course = [], [], tables.FOLDER
+
+    def make(name):
+        made.append(name)
+        (tables.FOLDER / f"{name}.tsv").write_text("other numbers", encoding="utf-8")
+
+    def run_one(stem, seed, cpu, results):
+        same = [file.name for file in Path(results).iterdir() if file.read_bytes() == (course / file.name).read_bytes()]
+        assert "10-gaps.tsv" in same and "05-relations.tsv" not in same
+        return {"claims": {"9": ["c", False], "10": ["d", True]}, "compared": {}, "raised": {}}
+
+    monkeypatch.setattr(sweeps, "move_all", moved.append)
+    monkeypatch.setattr(stored, "make", make)
+    monkeypatch.setattr(sweeps, "run_one", run_one)
+    for seed in ("2", "2", "3"):
+        monkeypatch.setattr(tables, "FOLDER", course)
+        assert sweeps.main(["05", "--into", str(tmp_path / "moved"), "--seed", seed]) == 1
+        assert capsys.readouterr().out == "05_query_key_value.py:9: c\n"
+    assert moved == [2000, 2000, 3000] and made == ["05-relations", "05-relations"]
+
+
+def test_a_sweep_that_cannot_be_measured_is_refused_in_a_sentence(tmp_path, capsys):
+    """A lesson that is misspelled, and left out without a word."""
+    (tmp_path / "a file").touch()
+    for names, into, says in ((["05", "99"], "moved", "no results are stored for 99; there are 03-cells"),
+                              (["05"], "a file", "Not a directory")):
+        assert sweeps.main([*names, "--into", str(tmp_path / into)]) == 2
+        assert says in capsys.readouterr().err
+
+
+READS = """
+import sys
+from course_lib.staff.seeds import one
+try:
+    one.main("no lesson", 0, sys.argv[1])
+except FileNotFoundError:
+    from course_lib.experiments.stored import stored
+    stored("05-relations")
+"""
+
+
+def test_a_lesson_reads_its_results_where_it_is_told_to(tmp_path):
+    """Claims that are asked of the course's own numbers, whatever was measured."""
+    moved = shutil.copytree(tables.FOLDER, tmp_path / "moved")
+    (moved / "05-relations.tsv").write_text("other numbers", encoding="utf-8")
+    done = prepared_python.run(ROOT, "-c", READS, str(moved))
+    assert "05-relations.tsv are not as they were written" in done.stderr

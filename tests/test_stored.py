@@ -27,7 +27,7 @@ def measure(kind, seed):
 def toy(tmp_path, monkeypatch):
     """An experiment of four points in a folder of its own."""
     CALLS.clear()
-    points = grid(kind=["a b", "ä"], seed=[1, 2])
+    points = grid(kind=["a b"], seed=[1, 2]) + grid(seed=[1, 2], kind=["ä"])
     plan = Plan("a toy", 2, points, measure, {"right": 0.1}, tuple(grid(kind=["ä", "a b"], seed=[1])))
     module = types.SimpleNamespace(PLANS={"00-toy": plan})
     monkeypatch.setattr(tables, "FOLDER", tmp_path)

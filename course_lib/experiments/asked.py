@@ -83,6 +83,6 @@ def measure(seed):
 
 PLANS = {"10-asked": Plan(
     about="an encoder of twin reviews: verdicts that one word flips, accuracy at other positions, and four probes",
-    minutes=9, points=grid(seed=range(30)), measure=measure,
+    minutes=15, points=grid(seed=range(60)), measure=measure,
     near={"but to although": 0.02, "words in front": 0.02, "words in front, old positions": 0.02,
           "probe entering": 0.02}, sides=(dict(seed=0),))}

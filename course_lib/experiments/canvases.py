@@ -115,6 +115,6 @@ def measured(task, steps, seed):
 PLANS = {"13b-asked": Plan(
     about="a word looks at nine digits, to draw the one it names or to name its cell: right answers, and whether its "
           "largest weight is there",
-    minutes=6, measure=measured, near={"right": 0.02, "looks there": 0.02},
+    minutes=11, measure=measured, near={"right": 0.02, "looks there": 0.02},
     sides=tuple(grid(task=["draw", "name the cell"], steps=[800], seed=[0])),
-    points=grid(task=list(ANSWERS), steps=[800, 4000], seed=range(10)), apart=False)}
+    points=grid(task=list(ANSWERS), steps=[800, 4000], seed=range(20)), apart=False)}

@@ -198,6 +198,9 @@ def _few():
         *grid(model=["CNN", "plain network", "ViT", "ViT, all patches"], **USUAL, seed=range(5)),
         *grid(model=["ViT"], **USUAL | {"positions": [5]}, seed=range(5)),
         *grid(model=["CNN"], **USUAL | {"view": ["scrambled"]}, seed=range(5)),
+        *grid(model=["CNN", "ViT, all patches"], **USUAL | {"pictures": [300, 1347]}, seed=range(20)),
+        *grid(model=["ViT"], **USUAL | {"positions": [5], "pictures": [300, 1347]}, seed=range(20)),
+        *grid(model=["CNN"], **USUAL | {"view": ["scrambled"], "pictures": [300, 1347]}, seed=range(20)),
         *grid(model=["ViT"], **USUAL | {"positions": [0, 0.1, 25], "pictures": [100]}, seed=range(5)),
         *grid(model=["CNN", "ViT", "ViT, all patches"], **USUAL | {"pictures": [100], "rate": [0.001, 0.004]},
               seed=range(3)),
@@ -219,7 +222,7 @@ PLANS = {
     "13-few": Plan(
         about="accuracy on digits after training on few pictures, and on those of the training: by network, size of "
               "its table of positions, view, moved copies, times the usual epochs, and learning rate",
-        minutes=25, points=_few(), measure=few, near={"right": 0.01},
+        minutes=30, points=_few(), measure=few, near={"right": 0.01},
         sides=(_first(model="CNN"), _first(), _first(positions=5))),
     "13-readings": Plan(
         about="accuracy of a ViT on digits, by the token that its head reads",
@@ -229,7 +232,7 @@ PLANS = {
         apart=False),
     "13-rivals": Plan(
         about="accuracy on digits of a ViT and a CNN after 45 epochs, and of three classics, by split",
-        minutes=5, points=grid(model=["logistic regression", "nearest neighbours", "SVM", "SVM, moved", "CNN",
-                                      "CNN, moved", "ViT", "ViT, moved"], seed=range(5)),
+        minutes=18, points=grid(model=["logistic regression", "nearest neighbours", "SVM", "SVM, moved", "CNN",
+                                      "CNN, moved", "ViT", "ViT, moved"], seed=range(20)),
         measure=rival, near={"right": 0.01},
-        sides=tuple(grid(model=["logistic regression", "ViT, moved"], seed=[0])))}
+        sides=tuple(grid(model=["logistic regression", "ViT, moved"], seed=[2])))}

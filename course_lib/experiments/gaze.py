@@ -87,10 +87,10 @@ PLANS = {
         points=grid(what=["nothing", "learning of positions", "positions"], epochs=[20, 100], seed=range(3))),
     "13b-left-out": Plan(
         about="accuracy of a ViT on digits without the patches that a measure puts last, and without the first",
-        minutes=2, measure=left_out, near={"without the least": 0.02, "without the most": 0.02},
+        minutes=8, measure=left_out, near={"without the least": 0.02, "without the most": 0.02},
         sides=tuple(grid(measure=["rollout", "at random"], many=[8], seed=[0])),
         points=grid(measure=["rollout", "last layer", "rollout, one map for all", "variance, no model", "at random"],
-                    many=[2, 4, 6, 8, 10, 12], seed=range(5))),
+                    many=[2, 4, 6, 8, 10, 12], seed=range(20))),
     "13b-paper": Plan(
         about="accuracy of a ViT on digits without the patches that have no ink, and without as many at random",
         minutes=2, measure=paper, near={"without paper": 0.02, "without as many": 0.02},

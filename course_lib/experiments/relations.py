@@ -81,6 +81,6 @@ def wants(of, head, asking, asked):
 
 PLANS = {"05-relations": Plan(
     about="words that should receive the content of another kind: the relations found, from small and large beginnings",
-    minutes=2, points=grid(std=[0.1, 0.5, 1.0], steps=[300, 1500], seed=range(20)), measure=measure,
+    minutes=5, points=grid(std=[0.1, 0.5, 1.0], steps=[300, 1500], seed=range(50)), measure=measure,
     near={"least": 0.02, "like_W_q": 0.02, "like_product": 0.02, "digits": 0.15},
     sides=({"std": 0.5, "steps": 300, "seed": 0},))}

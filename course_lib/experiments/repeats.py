@@ -210,7 +210,7 @@ PLANS = {
         points=grid(model=[TWO, ONE], seed=range(5)) + grid(model=LATER, seed=range(3)), measure=grown,
         near={"loss at 800": 0.02}, sides=tuple(grid(model=[TWO, ONE], seed=[0]))),
     "17-heads": Plan(
-        about="ten two-layer models of attention alone: where each head looks, and what is lost without it",
-        minutes=3, points=grid(seed=range(1, 11), block=[1, 2], head=range(1, 5)), measure=opened,
+        about="twenty two-layer models of attention alone: where each head looks, and what is lost without it",
+        minutes=8, points=grid(seed=range(1, 21), block=[1, 2], head=range(1, 5)), measure=opened,
         near={"after the same": 0.02}, sides=tuple(grid(seed=[1], block=[1, 2], head=[1]))),
 }

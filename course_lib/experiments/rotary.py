@@ -59,5 +59,5 @@ def measure(positions, steps, seed):
 
 PLANS = {"09-rotary": Plan(
     about="naming the symbol before, learned on 24 places, asked on 96: sinusoids and rotary positions",
-    minutes=4, points=grid(positions=["sinusoids", "rotary"], steps=[300, 3000], seed=range(10)), measure=measure,
+    minutes=12, points=grid(positions=["sinusoids", "rotary"], steps=[300, 3000], seed=range(30)), measure=measure,
     near={"trained": 0.02, "to 47": 0.02}, sides=tuple(grid(positions=["sinusoids", "rotary"], steps=[300], seed=[0])))}

@@ -14,9 +14,11 @@ def write(path, head, rows):
     """Write a file at once and whole.
 
     head: dict, line by line; a checksum of the rows is added
-    rows: list of dicts with the same keys
+    rows: list of dicts with the same keys, in whatever order
     """
-    body = "".join("\t".join(map(_text, line)) + "\n" for line in (rows[0], *(row.values() for row in rows)))
+    columns = list(rows[0])
+    lines = [columns, *([row[name] for name in columns] for row in rows)]
+    body = "".join("\t".join(map(_text, line)) + "\n" for line in lines)
     lines = [f"# {name}: {value}\n" for name, value in (head | {"checksum": _checksum(body)}).items()]
     part = path.with_suffix(".new")
     part.write_text("".join(lines) + body, encoding="utf-8", newline="\n")

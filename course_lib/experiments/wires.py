@@ -133,7 +133,10 @@ def learn(task, times, steps, seed):
 
 BLOCKS = grid(kind=["post-norm", "pre-norm", "just add"], depth=[2, 10], scale=[1.0], rate=[0.001, 0.003],
               warm_up=[1, 50], steps=[100, 500], seed=range(3))
-SEEDS = grid(kind=["post-norm"], depth=[10], scale=[1.0], rate=[0.003], warm_up=[1], steps=[100], seed=range(3, 10))
+TEN = {"depth": [10], "scale": [1.0], "steps": [100, 500], "seed": range(3, 10)}
+SEEDS = (grid(kind=["post-norm", "pre-norm", "just add"], rate=[0.003], warm_up=[1], **TEN)
+         + grid(kind=["post-norm"], rate=[0.003], warm_up=[50], **TEN)
+         + grid(kind=["post-norm"], rate=[0.001], warm_up=[1], **TEN))
 LARGE = grid(kind=["post-norm", "pre-norm", "just add", "one norm"], depth=[2], scale=[D**0.5], rate=[0.003],
              warm_up=[1], steps=[100, 500], seed=range(3))
 WIRES = ["plain", "skip", "skip, W_o / 4", "post-norm", "pre-norm"]
@@ -150,10 +153,11 @@ PLANS = {
     "08-blocks": Plan(
         about="right answers of blocks of attention and feed-forward: where the norm stands, over depths, rates, "
               "warm-ups and steps; and words that come in too large",
-        minutes=12, points=BLOCKS + SEEDS + LARGE, measure=train_blocks, near={"right": 0.02},
-        sides=tuple(grid(kind=["post-norm", "pre-norm"], depth=[10], scale=[1.0], rate=[0.003], warm_up=[1],
+        minutes=21, points=BLOCKS + SEEDS + LARGE, measure=train_blocks, near={"right": 0.02},
+        sides=tuple(grid(kind=["just add", "one norm"], depth=[2], scale=[D**0.5], rate=[0.003], warm_up=[1],
                          steps=[500], seed=[0]))),
     "08-width": Plan(
         about="errors of a feed-forward network over the width of its hidden layer, after few steps and after many",
-        minutes=1, points=grid(task=list(TASKS), times=[2, 4, 8, 16], steps=[300, 3000], seed=range(3)), measure=learn,
+        minutes=4, points=grid(task=list(TASKS), times=[2, 4, 8, 16], steps=[300, 3000], seed=range(10)),
+        measure=learn,
         near={"error": 0.001}, sides=tuple(grid(task=["products"], times=[2, 4], steps=[300], seed=[0])))}

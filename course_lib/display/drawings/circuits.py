@@ -67,7 +67,7 @@ def missed(cuts, others):
     figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.3), layout="constrained", sharey=True)
     for axis, own, all_, name in zip(axes, cuts, others, ("one place back", "just after a copy"), strict=True):
         axis.plot(*zip(*all_, strict=True), "o", color=style.SOFT, markersize=4, fillstyle="none",
-                  label="ten other trainings")
+                  label="twenty other trainings")
         axis.plot(*zip(*own.values(), strict=True), "o", color=style.ACCENT, markersize=7, label="yours")
         axis.set(xlabel=f"its weight {name}", xlim=(0, 1.02), ylim=(0, 1.04))
     for n, (head, at) in enumerate(cuts[0].items()):

@@ -238,7 +238,7 @@ def rotary(rows):
         kinds = (("sinusoids", "sinusoids, added", "o"), ("rotary", "rotary, turned", "^"))
         for (kind, name, mark), shift, colour in zip(kinds, (-0.13, 0.13), (style.INK, style.ACCENT), strict=True):
             chosen = [row for row in rows if (row["positions"], row["steps"]) == (kind, steps)]
-            at = [x + shift + 0.012 * (row["seed"] - 4.5) for x in range(3) for row in chosen]
+            at = [x + shift + 0.004 * (row["seed"] - 14.5) for x in range(3) for row in chosen]
             axis.plot(at, [row[part] for part in parts for row in chosen], mark, color=colour, markersize=4, alpha=0.75,
                       label=name)
         axis.set(title=f"{steps:,} steps", xticks=range(3), xticklabels=parts.values(), xlabel="places", ylim=(0, 1.05))

@@ -119,6 +119,7 @@ def relations(rows):
     """Rows of the stored trainings: the smallest weight on the right word, and likeness with the matrices by hand."""
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.2), layout="constrained", sharex=True, sharey=True)
     beginnings = sorted({row["std"] for row in rows})
+    lowest = min(0, min(row["like_product"] for row in rows))
     titles = {"least": "smallest weight\non the right word", "like_product": "product W_q W_kᵀ:\nlike ours",
               "like_W_q": "W_q alone:\nlike ours"}
     for axis, (what, title) in zip(axes, titles.items(), strict=True):
@@ -129,7 +130,7 @@ def relations(rows):
                 axis.plot([beside + 0.012 * (n % 5 - 2) for n in range(len(of))], of,
                           "s" if steps == max(STEPS) else "o", color=colour, markersize=4,
                           markerfacecolor=style.tint(colour, 0.3), label=f"{steps:,} steps" if at == 0 else None)
-        axis.set(title=title, xlabel="spread of the first numbers", ylim=(-0.04, 1.06))
+        axis.set(title=title, xlabel="spread of the first numbers", ylim=(lowest - 0.04, 1.06))
         axis.set_xticks(range(len(beginnings)), [f"{std:g}" for std in beginnings])
     axes[0].legend(loc="lower left", frameon=False)
     return figure

@@ -137,15 +137,19 @@ def _range(values):
 def _all(variants, at_once):
     """(variant, what its run said), as they come."""
     with ThreadPoolExecutor(at_once) as pool:
-        waiting = {pool.submit(_run, *variant): variant for variant in variants}
+        waiting = {pool.submit(run_one, *variant): variant for variant in variants}
         for done in tqdm(as_completed(waiting), total=len(waiting), unit="run", mininterval=5):
             yield waiting[done], done.result()
 
 
-def _run(stem, seed, cpu):
-    """What one process says; one that dies has said nothing, and that is noted at line 1."""
+def run_one(stem, seed, cpu, results=None):
+    """What one process says; one that dies has said nothing, and that is noted at line 1.
+
+    results: the folder from which it reads what is stored; None for the course's own
+    """
     environment = os.environ | {"MPLBACKEND": "agg"} | dict(zip(SETTINGS, CPUS[cpu], strict=False))
-    done = subprocess.run([sys.executable, "-m", "course_lib.staff.seeds.one", stem, str(STEP * seed)],
+    done = subprocess.run([sys.executable, "-m", "course_lib.staff.seeds.one", stem, str(STEP * seed),
+                           *filter(None, [results])],
                           env=environment, capture_output=True, text=True)
     try:
         return json.loads(done.stdout)

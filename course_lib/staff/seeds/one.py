@@ -1,6 +1,6 @@
 """Run one lesson once, with its seeds moved, and print what its claims said as one line of JSON.
 
-    python -m course_lib.staff.seeds.one 11_transformer 3
+    python -m course_lib.staff.seeds.one 11_transformer 3000
 
 Each run is a process of its own: which instructions torch uses is settled when it is imported.
 """
@@ -10,13 +10,20 @@ import os
 import sys
 import tempfile
 import time
+from pathlib import Path
 
+from course_lib.experiments import tables
 from course_lib.staff.seeds.moved import move_all
 
 
-def main(stem, by):
-    """Run every cell; a cell that raises is noted with its error, and the next one runs."""
+def main(stem, by, results=None):
+    """Run every cell; a cell that raises is noted with its error, and the next one runs.
+
+    results: the folder from which it reads what is stored; None for the course's own
+    """
     move_all(int(by))
+    if results:
+        tables.FOLDER = Path(results).resolve()
     from course_lib.staff.lesson_text import read_lesson
     from course_lib.staff.notebooks import compose
 
