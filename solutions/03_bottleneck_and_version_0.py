@@ -100,7 +100,7 @@ predict(
     concept="C023",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 states, last = model.read(torch.zeros(1, 400, dtype=torch.long))
 tuple(last.shape), {T: f"{trace(T):.1g}" for T in (4, 8, 16, 400)}
 

@@ -725,7 +725,7 @@ shift = check(shift_matrix).verified
 # the matrix of a single step, in width 8. (The formula has the positions as columns,
 # $M \, \mathrm{PE}$; our tables have them as rows, so the code says `rows @ M.T`.)
 
-# %%
+# %% tags=["nbval-ignore-output"]
 moved = many[:-3] @ shift(3, 16).T  # all rows at once: each is M @ row
 print(f"997 positions moved by 3, largest error {(moved - many[3:]).abs().max():.0e}")
 plots.show(draw.matrix(shift(1, 8)), "shift-by-one")
@@ -1195,7 +1195,7 @@ claim("at places 48 to 95 turned is better with every seed, and falls",
 # The price: $W_q$, $W_k$ and $W_v$ get twice as many rows, and the attention 1.7 times
 # as many parameters.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 W = torch.randn(16, 16, generator=torch.Generator().manual_seed(2))
 p = waves(6, 16)
 added = (x_hot[0] + p) @ W  # (T, D)

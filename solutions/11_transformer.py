@@ -432,7 +432,7 @@ predict(
     concept="C109",
 )
 
-# %%
+# %% tags=["nbval-ignore-output"]
 EncoderLayer = mine("EncoderLayer")
 torch.manual_seed(0)
 encoder, decoder = (Layer(8, 2, 16).double() for Layer in (EncoderLayer, DecoderLayer))

@@ -332,7 +332,7 @@ intervene(
 # To find a mistake, do not look at the end. Go through the layer step by step, beside a right copy, and
 # look for the **first** place where they differ, and by how much.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 copies = {letter: atoms.copy_of(letter) for letter in "ABCDEF"}
 for letter, copy in copies.items():
     steps = {stage: f"{off:.0e}" for stage, off in atoms.departs(copy).items()}
