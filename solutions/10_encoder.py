@@ -428,7 +428,7 @@ splits = split_of_twins(0)  # (texts, labels) each
 # each n-gram; their sum, squeezed between 0 and 1, is the probability of a good review.
 # Between X and its *but* there are at most four other words.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 from course_lib.experiments.twins import fitted
 
 right = {n: fitted(n, splits[0]) for n in (1, 2, 3, 4, 5, 6)}

@@ -672,7 +672,7 @@ courses = {name: trained(made_of, Model=Transformer) for name, made_of in four.i
 blind = 6 * torch.tensor(10.0).log().item() / 7  # the seventh token, <eos>, is free
 plots.show(draw.cases(courses, blind), "cases")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for name, course in courses.items():
     print(f"{name:12} last loss {course.curve[-20:].mean():.2f},",
           f"written without a mistake: {100 * course.right:.0f} of 100")

@@ -216,7 +216,7 @@ def uneven(scores):
     return max((diagonal.max() - diagonal.min()).item() for diagonal in diagonals)
 
 
-{name: round(uneven(scores), 5) for name, scores in two.items()}
+{name: round(uneven(scores), 3) for name, scores in two.items()}
 
 # %% [markdown]
 # With RoPE the score is the same along a diagonal: the turns by $a$ and by $b$ leave an angle of
@@ -379,7 +379,7 @@ ways = {"the same rows": (W_q, W_k), "W_q brought over": (brought_over(W_q, 2), 
         "both, as one head of 16": (brought_over(W_q, 1), brought_over(W_k, 1))}
 off = {way: (scores_of_heads(*maps, rope) - should_be).abs().max().item()
        for way, maps in ways.items()}
-{way: f"off by {gap:.6f}" for way, gap in off.items()}
+{way: f"off by {gap:.4f}" for way, gap in off.items()}
 
 # %% [markdown]
 # The classic trap when weights move from one program to another: all shapes fit. Hugging Face's
