@@ -1,11 +1,12 @@
 """Wrong answers as learners and language models write them, their wrong lines marked with `#!`.
 
 ODD holds those that no mistake of the catalogue was written for, DOUBLE those with two mistakes, KNOWN the rest, with
-the ids of the mistakes that they are.
+the ids of the mistakes that they are. Of FALSE another line was told once, with which nothing is wrong.
 """
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -944,4 +945,66 @@ KNOWN = {
     convolution_pattern_1: ("convolution_pattern", {"turned-round"}),
     SwiGLU_1: ("SwiGLU", {"sigmoid-alone"}),
     grouped_query_attention_1: ("grouped_query_attention", {"shared-in-turn"}),
+}
+
+
+def last_row_left_out(T):
+    mask = torch.zeros(T, T, dtype=torch.bool)
+    for i in range(T - 1):  #!
+        mask[i, : i + 1] = True
+    return mask
+
+
+def padded_in_front(lengths, max_len=None):
+    rows = [torch.ones(int(n), dtype=torch.bool, device=lengths.device) for n in lengths]
+    out = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    return out if max_len is None else F.pad(out, (max_len - out.shape[1], 0))  #!
+
+
+def power_of_the_quotient(n, d):
+    column = np.arange(d)
+    angle = np.power(np.arange(n)[:, None] / 10000, 2 * (column // 2) / d)  #!
+    angle[:, 0::2] = np.sin(angle[:, 0::2])
+    angle[:, 1::2] = np.cos(angle[:, 1::2])
+    return torch.from_numpy(angle).float()
+
+
+def one_bit_too_few(n, dims):
+    rest, columns = torch.arange(n), []
+    for _ in range(dims - 1):  #!
+        columns.append(rest % 2)
+        rest = rest // 2
+    return torch.stack(columns, dim=-1).float()
+
+
+def returns_the_first_power(gates):
+    A = torch.diag(gates[1:], -1)
+    total, power = torch.eye(len(gates)).to(gates), torch.eye(len(gates)).to(gates)
+    for _ in range(len(gates)):
+        power = power @ A
+        total = total + power
+    return A  #!
+
+
+def fails_behind_a_helper(scores):
+    def shifted(x):
+        return x - x.amax(dim=-1, keepdim=True)
+
+    powers = torch.exp(shifted(scores))
+    return powers / powers.sum(dim=3, keepdim=True)  #!
+
+
+def leaves_out_minus_one(logits, targets, pad_id=-1):  #!
+    real = targets != pad_id
+    return F.cross_entropy(logits[real], targets[real])
+
+
+FALSE = {
+    leaves_out_minus_one: "masked_cross_entropy",
+    last_row_left_out: "causal_mask",
+    padded_in_front: "padding_mask",
+    power_of_the_quotient: "sinusoidal_positions",
+    one_bit_too_few: "binary_positions",
+    returns_the_first_power: "recurrence_pattern",
+    fails_behind_a_helper: "softmax",
 }

@@ -1,6 +1,7 @@
 """Where it goes wrong in a learner's code: the line is told, and never another one."""
 
 import difflib
+import functools
 import importlib
 import inspect
 import linecache
@@ -23,7 +24,7 @@ from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import as_html, card_rows
 from course_lib.checks.notebook.where import where_rows
-from tests.marked_answers import DOUBLE, KNOWN, ODD
+from tests.marked_answers import DOUBLE, FALSE, KNOWN, ODD
 
 EVERY = 8  # of the mistakes of one exercise, so that all are asked in half a minute
 ELSEWHERE = {  # the edit stands in no line that is told: a value of the right way is used for something else
@@ -112,6 +113,13 @@ def test_a_known_mistake_has_its_name_or_its_line(answer):
     assert mistakes or marked(answer) <= lines_of(verdict.located)
 
 
+@pytest.mark.parametrize("answer", FALSE, ids=lambda a: a.__name__)
+def test_a_line_with_which_nothing_is_wrong_is_not_told_alone(answer):
+    """The line that makes an empty table, where a loop fills it too early or nothing does; the one before a padding."""
+    found = located(FALSE[answer], answer)
+    assert not found or marked(answer) <= lines_of(found)
+
+
 def test_of_two_mistakes_both_lines_are_told():
     """The first of two places alone, with the promise that the rest is right."""
     one, other = (next(m for m in EXERCISES["layer_norm"].mistakes if m.name == name)
@@ -198,6 +206,41 @@ def test_a_right_value_that_is_not_yet_the_result_is_told_so():
     """A line that is right, and told to be wrong, since the result is."""
     message = check(too_early, "softmax").message
     assert "What is returned, `e`, is right so far, but not yet what is asked for." in message
+
+
+def doubled(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return 2 * function(*args)
+    return inner
+
+
+def as_it_is(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+    return inner
+
+
+@torch.no_grad()
+@as_it_is
+def decorated(scores):
+    e = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    e = e.clamp(min=0.1)  #!
+    return e / e.sum(dim=-1, keepdim=True)
+
+
+@doubled
+def right_inside(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+def test_under_a_decorator_the_line_is_told_unless_the_decorator_is_wrong():
+    """No line for whoever writes `@torch.no_grad()`; one that is right, where the decorator doubles what it returns."""
+    assert lines_of(located("softmax", decorated)) == marked(decorated)
+    assert located("softmax", right_inside) == ()
+    assert located("softmax", as_it_is(right_inside)) == ()
+    assert located("softmax", as_it_is(too_early)) == ()
 
 
 def test_what_has_no_source_or_ends_by_no_means_gets_no_place():

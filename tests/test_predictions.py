@@ -269,16 +269,22 @@ def test_a_question_for_later_stands_in_no_notebook(tmp_path):
     assert json.loads(questions.file_of([lesson]))[0]["later"] is True
 
 
-def test_a_number_that_comes_late_is_the_guess_and_not_the_one_before_it():
-    """The last guess answered once more, and the new one never, where the page sends Enter a second before the number.
+@pytest.mark.parametrize("say_so", [
+    lambda field, button: field._handle_custom_msg({"event": "submit"}, []),
+    lambda field, button: button.click(),
+])
+def test_a_number_that_comes_late_is_the_guess_and_not_the_one_before_it(say_so):
+    """The last guess answered once more, and the new one never, where the page sends the number a second after Enter,
+    or after the click on the button.
     """
     async def late():
         taken = []
-        field, _ = buttons._number_field(ipywidgets, lambda guess, marked: taken.append(guess)).children
-        field.value = "eight"
-        field._handle_custom_msg({"event": "submit"}, [])
+        row = buttons._number_field(ipywidgets, lambda guess, marked: taken.append(guess)).children
+        row[0].value = "eight"
+        row[1].click()
+        say_so(*row)
         await asyncio.sleep(1)
-        field.value = "10"
+        row[0].value = "10"
         return taken
 
-    assert asyncio.run(late()) == ["10"]
+    assert asyncio.run(late()) == ["eight", "10"]

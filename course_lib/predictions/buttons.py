@@ -9,7 +9,7 @@ from course_lib.predictions.showing import COLOURS, INK, WHILE_ALIVE, as_plain, 
 # Without this a long answer ends in dots on a narrow page.
 LONG_ANSWERS = ("<style>.course-answer.jupyter-button {white-space: normal; height: auto; min-height: 28px; "
                 "line-height: 1.4; padding: 4px 10px; text-align: left}</style>")
-A_MOMENT = 2  # seconds between the Enter key and the number that was typed before it, where the kernel is slow
+A_MOMENT = 2  # seconds between Enter or a click and the number that was typed before it, where the kernel is slow
 
 
 def show_buttons(of, answered):
@@ -80,17 +80,18 @@ def _number_field(ipywidgets, take):
     """A field that takes its number by Enter or by the button beside it, and keeps the focus."""
     field = ipywidgets.Text(placeholder="a number", continuous_update=False, layout={"width": "10em"})  # sent whole
     button = ipywidgets.Button(description="This is my guess", layout={"width": "auto"})
-    waiting = []
+    tried, waiting = [], []
 
     def taken():
         waiting.clear()
+        tried[:] = [field.value]
         take(field.value, lambda sign: setattr(button, "description", f"{sign} {field.value}"))
 
-    def entered(_, content, buffers):
-        if content.get("event") == "submit":  # Enter: what was typed before it may still be on its way
-            waiting.append(asyncio.get_running_loop().call_later(A_MOMENT, lambda: waiting and taken()))
+    def soon():
+        """What was typed before may still be on its way."""
+        waiting.append(asyncio.get_running_loop().call_later(A_MOMENT, lambda: waiting and taken()))
 
-    field.on_msg(entered)
+    field.on_msg(lambda _, content, buffers: content.get("event") == "submit" and soon())
     field.observe(lambda _: waiting and taken(), "value")
-    button.on_click(lambda _: taken())
+    button.on_click(lambda _: soon() if [field.value] == tried else taken())
     return ipywidgets.HBox([field, button])

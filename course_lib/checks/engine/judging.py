@@ -176,7 +176,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
     if near and len(near.named) > 1:
         return Verdict(exercise, "wrong", calls, shown, closest=near)
     if mistakes := fitting_like(exercise, first.call, asked, replies):
-        more = besides(exercise, mistakes, failures) or elsewhere(exercise, mistakes, asked, replies, first.call)
+        more = besides(exercise, mistakes, failures) or elsewhere(exercise, mistakes, failures)
         return Verdict(exercise, "wrong", calls, shown, mistakes, besides=more)
     if near:
         return Verdict(exercise, "wrong", calls, shown, closest=near)

@@ -176,8 +176,9 @@ class _Search:
         if told:
             return self._nearer(candidates, told[0]) if all(t.lines == told[0].lines for t in told) else ()
         if self.result and self.right[self.result] and not self.healed[0]:
-            place = self.mine.places[self.result[0]]
-            return [Located(self._texts(place.lines), "", (place.words,))]
+            if self.mine.is_decorated or not self._is_tensor(self.result):
+                return ()
+            return [Located(self._texts(self._lines(self.result)), "", (self.mine.places[self.result[0]].words,))]
         return self._two(candidates) if not self.healed[0] else ()
 
     def _nearer(self, candidates, told):
@@ -212,6 +213,25 @@ class _Search:
         again = [(tuple(keys), set().union(*map(regions.get, keys))) for keys in of_place.values() if len(keys) > 1]
         return sorted(alone + again, key=lambda found: (_size(found[1]), found[0]))
 
+    def _in_doubt_behind(self, keys, by):
+        """Lines behind these places that may be to blame in their stead: steps that do nothing, those that should fill
+        an empty table, and a `return` further down, since another variable may be what should be returned."""
+        lines = set().union(*map(self._until_used, keys))
+        idle = (k for k in self._idle(keys, by) if not self.mine.places[k[0]].may_be_idle)
+        lines = lines.union(*map(self._lines, idle))
+        if self.result and (made := self._chain(self.result)[-1]) in keys:
+            end = min(self.mine.places[self.result[0]].lines)
+            lines |= {end} if end > max(self.mine.places[made[0]].lines) + 1 else set()
+        return lines
+
+    def _until_used(self, key):
+        """Of a table with nothing in it yet, the lines up to where it is used: what should fill it may do nothing."""
+        value = self.values[0].get(key)
+        if not isinstance(value, torch.Tensor) or value.numel() < 2 or (value != value.flatten()[0]).any():
+            return set()
+        lines = [line for k in self.keys if key in self.needs[k] for line in self.mine.places[k[0]].lines]
+        return set(range(min(self.mine.places[key[0]].lines), max(lines, default=0) + 1))
+
     def _told(self, keys, region, by):
         inputs = self._inputs(region)
         lines = {line for k in region for line in self._lines(k)}
@@ -223,6 +243,7 @@ class _Search:
         if made:
             between = made.union(*(self.mine.places[k[0]].lines for k in region))
             lines |= set(range(min(between), max(between) + 1))
+        lines = self.mine.around.of(lines | self._in_doubt_behind(keys, by))
         return Located(self._texts(lines), self.mine.places[keys[0][0]].words, tuple(inputs), before)
 
     def _texts(self, lines):
@@ -322,8 +343,27 @@ class _Search:
 
     def _healing(self, keys, as_input=False):
         """The places on the verified way whose values bring all right in the place of these; None where none do."""
-        return next((o for o in self._fitting(keys, as_input)
-                     if self.world.heals(self._with(keys, o))), None)
+        return next((o for o in self._fitting(keys, as_input) if self.world.heals(self._with(keys, o))
+                     and (as_input or not any(self._idle(keys, o).values()))), None)
+
+    def _idle(self, keys, others):
+        """{step: did it do something to the wrong values?} of the steps after these that do nothing to right ones.
+
+        Nobody knows whether such a step is right: it pads what has its length already, writes a 1 where one stands.
+        """
+        found, busy = {}, set()
+        for before, (values, needs) in zip(self.values, self.world.way(self._with(keys, others)), strict=True):
+            for k in (k for k in needs if k in before and not self.mine.places[k[0]].name):
+                for n in (n for need in needs[k] if (n := self._maker(need, needs)) in keys and n in before):
+                    found[k] = found.get(k, False) or not _is_unchanged(before[k], before[n])
+                    busy |= set() if _is_unchanged(values[k], values[n]) else {k}
+        return {k: did for k, did in found.items() if k not in busy}
+
+    def _maker(self, key, needs):
+        """The place that made the value of a variable, on one way."""
+        while key in needs and self.mine.places[key[0]].name and needs[key]:
+            key = needs[key][0]
+        return key
 
     def _with(self, keys, others):
         """What takes the answer's places in each call: what was put right before, and these values."""
@@ -341,7 +381,8 @@ class _Search:
                   if all(isinstance(true.get(t), torch.Tensor) for mine, true in both
                          for k, t in zip(keys, o, strict=True) if k in mine)]
         fitting = [o for o in others if all(self._may_stand_for(mine, true, keys, o) for mine, true in both)]
-        return (fitting if fitting or as_input else others)[::-1]
+        rest = [o for o in others if o not in fitting] if as_input or not fitting else []
+        return fitting[::-1] + rest[::-1]
 
     def _may_stand_for(self, mine, true, keys, others):
         """Are these of the shapes of those? Of masks, other shapes do as well."""
@@ -396,6 +437,12 @@ def _built_otherwise(mine, true, call):
                 if str(mine_is.get(name)) != str(true_is.get(name, "nothing"))}
     except Exception:  # whatever an answer does that is no module
         return {}
+
+
+def _is_unchanged(new, old):
+    """To the last digit: a small number that is added does something."""
+    both = isinstance(new, torch.Tensor) and isinstance(old, torch.Tensor)
+    return _same(new, old) and (not both or torch.equal(new, old))
 
 
 def _same(mine, true):

@@ -131,15 +131,14 @@ def besides(exercise, mistakes, failures):
     return left
 
 
-def elsewhere(exercise, mistakes, calls, replies, first):
+def elsewhere(exercise, mistakes, failures):
     """The first Failure with other arguments given than in the first call that failed, where none of these mistakes
     replies as the answer did; None where there is none.
     """
-    names = argument_names(exercise)
-    for call, reply in zip(calls, replies, strict=True):
-        more = [f"`{names[i]}`" for i in _given(call) if i not in _given(first)]
-        failure = compare(truth(exercise, call), reply, call) if more and call.special in ("", "large values") else None
-        if failure and not any(alike(reply_of(way, call), reply) for m in mistakes for way in m.ways):
+    names, known = argument_names(exercise), _given(failures[0].call)
+    for failure in (f for f in failures if f.call.special in ("", "large values")):
+        more = [f"`{names[i]}`" for i in _given(failure.call) if i not in known]
+        if more and not any(alike(reply_of(way, failure.call), failure.reply) for m in mistakes for way in m.ways):
             return replace(failure, says=f"With {' and '.join(more)}, something else may be wrong as well: mend this "
                                          "first, then look there.")
     return None
@@ -172,13 +171,13 @@ def with_another(exercise, mistakes, calls, replies, first, failures):
     return ()
 
 
-def together(pairs, calls, replies, first, also=lambda pair: True):
+def together(likely, calls, replies, first, also=lambda pair: True):
     """The mistakes that all those Pairs have in common that reply as the answer did: both, or one of them.
 
-    pairs: some that may be, of `likely_pairs`
-    also:  what else has to be true of a pair
+    likely: Pairs, of `likely_pairs`
+    also:   what else has to be true of a pair
     """
-    found = [two for two in pairs if _behaves_as(two, calls, replies, first) and also(two)]
+    found = [two for two in likely if _behaves_as(two, calls, replies, first) and also(two)]
     return tuple(m for m in found[0].both if all(m in two.both for two in found)) if found else ()
 
 
@@ -250,11 +249,11 @@ def _behaves_as(mistake, calls, replies, first):
     return all(alike(reply_of(mistake, call), reply) for call, reply in telling)
 
 
-def closest(exercise, calls, replies, first, pairs=()):
-    """The one mistake, or Pair of two, that most wrong replies to plain calls are those of, that to the first among
-    them; None where there is none.
+def closest(exercise, calls, replies, first, likely=()):
+    """The one mistake, or likely Pair of two, that most wrong replies to plain calls are those of, that to the first
+    among them; None where there is none.
 
-    Of a test, which says yes or no, none is.
+    What is wrong as often where the answer is right is not close. Of a test, which says yes or no, none is.
     """
     wrong, right = [], []
     for c, r in zip(calls, replies, strict=True):
@@ -263,12 +262,12 @@ def closest(exercise, calls, replies, first, pairs=()):
     if len(wrong) < FEW or wrong[0][1].form == "True or False":
         return None
     wrong.sort(key=lambda pair: (pair[0] is not first, len(pair[0].weights or ())))  # most are asked no other
-    for candidates in (exercise.mistakes, pairs):
+    for candidates in (exercise.mistakes, likely):
         same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in candidates}
         best = max(same.values(), default=0)
         found = [m for m, n in same.items() if n == best]
         if best and len(found) == 1 and best > len(right) - _how_many_alike(found[0], right):
-            return Closest(found[0], best, len(wrong))  # what is wrong as often where the answer is right is not close
+            return Closest(found[0], best, len(wrong))
     return None
 
 

@@ -5,11 +5,15 @@ right.
 """
 
 import ast
+import inspect
 import linecache
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+
+from course_lib.checks.engine.surroundings import PUT_IN, Surroundings, stored, written_into
 
 TIMES = 12  # that an expression is looked at in one call: of a long loop nobody reads more
 EYE = "__seen__"
@@ -33,6 +37,11 @@ class Place:
     calls: str = ""  # the attribute of `self` that is called
     inside: str = ""  # the function that it stands in, where it calls an argument of that
 
+    @property
+    def may_be_idle(self):
+        """May a right step give back what it is given: a dropout, or a call of what is looked into itself?"""
+        return bool(self.calls) or "dropout" in self.words
+
 
 class Traced:
     """An answer under observation: `answer` does what it did, and its `places` are looked at on the way.
@@ -44,6 +53,8 @@ class Traced:
     def __init__(self, definition, lines, usual):
         self.lines, self.places, self.sources, self.built = lines, [], {}, {}
         self.usual, self.given, self.returned = usual, set(), set()
+        self.around = Surroundings(definition)
+        self.is_decorated = bool(definition.decorator_list)  # then more may happen to what it returns
         self.main = definition.name if isinstance(definition, ast.FunctionDef) else "forward"
         inside = [definition] if isinstance(definition, ast.FunctionDef) else definition.body
         for function in (f for f in inside if isinstance(f, ast.FunctionDef)):
@@ -56,11 +67,13 @@ class Traced:
     def begin(self, instead=None):
         """Forget the last call. instead: {key: the value that takes the place of what is made there}."""
         self.values, self.needs, self._instead = {}, {}, instead or {}
-        self._times, self._made, self._is, self._alive = Counter(), {}, {}, []
+        self._times, self._made, self._is, self._alive, self._hidden = Counter(), {}, {}, [], set()
 
     def seen(self, number, value):
         """Note a value on its way; what comes back goes on in its place."""
         key = number, self._times[number]
+        if isinstance(value, np.ndarray):
+            self._hidden.add(number)
         if key[1] >= TIMES or isinstance(value, bool) or not isinstance(value, VALUES):
             return value
         place = self.places[number]
@@ -77,6 +90,7 @@ class Traced:
     def _needs_of(self, place, value):
         if not place.name:
             yield from ((part, self._times[part] - 1) for part in place.parts if self._times[part])
+            yield from (None for part in place.parts if part in self._hidden)
         latest = [(i, self._times[i] - 1) for i in reversed(self.sources.get(place.name, ())) if self._times[i]]
         put_in = [key for key in latest if self._is[key] == id(value)]
         if isinstance(value, list) and latest:
@@ -90,25 +104,25 @@ class Traced:
         """Number the places of a function, and put an eye on each."""
         given = {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
         self.given |= given
-        stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self._inside = {a.arg: function.name for a in function.args.args}
         for statement in function.body:
             self._number(statement, _lines_of_defaults(function, self.usual))
         for node in ast.walk(function):
             for target, value in _what_is_put_where(node):
-                for name in _stored(target):
+                for name in stored(target):
                     put_in = list(_nearest(value))
                     inside = [part for i in put_in if self.places[i].words.startswith(COUNTS)
                               for part in self.places[i].parts]
                     self.sources.setdefault(name, []).extend([*inside, *put_in])
-            if isinstance(node, ast.Return) and hasattr(node.value, "number") and function.name == self.main:
-                self.returned.add(node.value.number)
-        function.body = _Eyes(self, stored | given).all_of(function.body)
+        if function.name == self.main:
+            self.returned |= {node.value.number for statement in function.body for node in _returns(statement)
+                              if hasattr(node.value, "number")}
+        function.body = _Eyes(self, stored(function) | given).all_of(function.body)
 
     def _number(self, node, decided):
         """Give a number to what is looked at in a node, the inner first; `decided`: {variable: line} of loops, too."""
         if isinstance(node, ast.For):
-            decided = decided | {name: node.lineno for name in _stored(node.target)}
+            decided = decided | {name: node.lineno for name in stored(node.target)}
         inner = decided
         if isinstance(node, ast.If | ast.While) and not _asks_for_none(node.test):
             inner = decided | {"": (*decided.get("", ()), node.lineno)}
@@ -139,6 +153,7 @@ def traced(answer, usual=()):
 
     usual: (argument, what it is by default) where that is no mistake
     """
+    outside, answer = answer, inspect.unwrap(answer)
     code = _code(answer)
     lines = linecache.getlines(code.co_filename) if code else []
     try:
@@ -149,8 +164,8 @@ def traced(answer, usual=()):
         return None
     kind = ast.ClassDef if isinstance(answer, type) else ast.FunctionDef
     found = [n for n in ast.walk(tree) if isinstance(n, kind) and n.name == answer.__name__
-             and n.lineno <= code.co_firstlineno <= n.end_lineno and not n.decorator_list]
-    if len(found) != 1:
+             and _first_line(n) <= code.co_firstlineno <= n.end_lineno]
+    if len(found) != 1 or not _can_be_made_anew(found[0], outside is not answer):
         return None
     try:
         names = _names(answer)
@@ -164,6 +179,17 @@ def traced(answer, usual=()):
         return None
     of.answer = names[answer.__name__]
     return of
+
+
+def _first_line(definition):
+    """Of a definition with its decorators."""
+    return min(node.lineno for node in (definition, *definition.decorator_list))
+
+
+def _can_be_made_anew(definition, is_wrapped):
+    """Is it wrapped by the decorators above it, if at all, and can what these make of it be followed by an eye?"""
+    decorators = definition.decorator_list
+    return bool(decorators) == is_wrapped and not any("compile" in ast.unparse(d) for d in decorators)
 
 
 def _method(answer):
@@ -210,13 +236,17 @@ def _what_is_put_where(node):
         yield node.target, node.iter
     elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.AnnAssign) and node.value:
         yield node.target, node.value
-    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("append", "extend", "insert") \
-            and node.args:
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in PUT_IN and node.args:
         yield ast.Name(getattr(node.func.value, "id", ""), ast.Store()), node.args[-1]
 
 
-def _stored(target):
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+def _returns(node):
+    """Those of a function, and not of others within it."""
+    if isinstance(node, ast.Return):
+        yield node
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _returns(child)
 
 
 def _asks_for_none(test):
@@ -228,8 +258,17 @@ def _lines_of_defaults(function, usual):
     by_place = [*function.args.posonlyargs, *function.args.args]
     args = by_place[len(by_place) - len(function.args.defaults):] + function.args.kwonlyargs
     defaults = [*function.args.defaults, *function.args.kw_defaults]
-    return {a.arg: d.lineno for a, d in zip(args, defaults, strict=True)
-            if getattr(d, "value", None) is not None and (a.arg, d.value) not in usual}
+    numbers = {a.arg: (d.lineno, _plain(d)) for a, d in zip(args, defaults, strict=True) if d}
+    return {name: line for name, (line, number) in numbers.items()
+            if number is not None and (name, number) not in usual}
+
+
+def _plain(default):
+    """What an argument is by default, None where that is no plain value."""
+    try:
+        return ast.literal_eval(default)
+    except ValueError:
+        return None
 
 
 def _attributes(function):
@@ -262,22 +301,22 @@ class _Eyes(ast.NodeTransformer):
 
     def visit_AugAssign(self, node):
         """Behind `x += y`, what x is then."""
-        return self._written(node, node.target)
+        base = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+        return self._written(node, [base.id] if isinstance(base, ast.Name) else [])
 
     def visit_Assign(self, node):
         """Behind `x[...] = y`, what x is then."""
-        return self._written(node, node.targets[0]) if isinstance(node.targets[0], ast.Subscript) \
-            else self.generic_visit(node)
+        return self._written(node, written_into(node.targets))
 
-    def _written(self, node, target):
-        base = target.value if isinstance(target, ast.Subscript) else target
-        if not isinstance(base, ast.Name) or base.id not in self.local:
-            return self.generic_visit(node)
-        number = self.of.add(node)
-        del node.number
-        self.of.sources.setdefault(base.id, []).append(number)
-        again = ast.Assign([ast.Name(base.id, ast.Store())], _under_an_eye(ast.Name(base.id, ast.Load()), number, node))
-        return [self.generic_visit(node), ast.copy_location(again, node)]
+    def _written(self, node, names):
+        again = []
+        for name in (name for name in names if name in self.local):
+            number = self.of.add(node)
+            del node.number
+            self.of.sources.setdefault(name, []).append(number)
+            seen = _under_an_eye(ast.Name(name, ast.Load()), number, node)
+            again.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], seen), node))
+        return [self.generic_visit(node), *again]
 
 
 def _under_an_eye(node, number, where=None):
