@@ -293,11 +293,12 @@ class _Search:
         callers = (p.lines for p in self.mine.places if place.inside and place.inside == p.calls)
         return place.lines.union(self.world.other.get(place.calls, ()), *callers)
 
-    def _chain(self, key):
-        """From a variable to the place that made its value, through the variables it was put into."""
-        chain = [key]
-        while self.mine.places[chain[-1][0]].name and (needs := self.needs.get(chain[-1])) and needs[0]:
-            chain.append(needs[0])
+    def _chain(self, key, needs=None):
+        """From a variable to the place that made its value, through the variables it was put into; on one way, if the
+        needs of that are given."""
+        chain, of = [key], self.needs if needs is None else needs
+        while self.mine.places[chain[-1][0]].name and (made_of := of.get(chain[-1])) and made_of[0]:
+            chain.append(made_of[0])
         return chain
 
     def _renamed(self, key):
@@ -353,17 +354,13 @@ class _Search:
         """
         found, busy = {}, set()
         for before, (values, needs) in zip(self.values, self.world.way(self._with(keys, others)), strict=True):
-            for k in (k for k in needs if k in before and not self.mine.places[k[0]].name):
-                for n in (n for need in needs[k] if (n := self._maker(need, needs)) in keys and n in before):
+            steps = [k for k in needs if k in before and not self.mine.places[k[0]].name]
+            made_of = [(k, self._chain(need, needs)[-1]) for k in steps for need in needs[k] if need]
+            for k, n in made_of:
+                if n in keys and n in before:
                     found[k] = found.get(k, False) or not _is_unchanged(before[k], before[n])
                     busy |= set() if _is_unchanged(values[k], values[n]) else {k}
         return {k: did for k, did in found.items() if k not in busy}
-
-    def _maker(self, key, needs):
-        """The place that made the value of a variable, on one way."""
-        while key in needs and self.mine.places[key[0]].name and needs[key]:
-            key = needs[key][0]
-        return key
 
     def _with(self, keys, others):
         """What takes the answer's places in each call: what was put right before, and these values."""

@@ -29,8 +29,8 @@ class Surroundings:
             self.writes.add(node.lineno)
         elif isinstance(node, ast.Call) and _changes_what_it_is_a_method_of(node):
             self.changes[node.func.value.id].add(node.lineno)
-        for name in stored(node) if isinstance(node, ast.Assign) else \
-                stored(node.target) if isinstance(node, ast.For) else ():
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.For) else []
+        for name in set().union(*map(stored, targets)):
             self.puts[name].add(node.lineno)
 
     def of(self, lines):
