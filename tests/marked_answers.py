@@ -999,6 +999,13 @@ def leaves_out_minus_one(logits, targets, pad_id=-1):  #!
     return F.cross_entropy(logits[real], targets[real])
 
 
+def message_passing_by_mean(x, adjacency, message, update):
+    heard = adjacency.to(x.dtype)
+    messages = message(x[:, None], x[None])
+    mean = (heard[..., None] * messages).sum(1) / heard.sum(1, keepdim=True).clamp(min=1)  #!
+    return update(x, mean)
+
+
 FALSE = {
     leaves_out_minus_one: "masked_cross_entropy",
     last_row_left_out: "causal_mask",
@@ -1007,4 +1014,5 @@ FALSE = {
     one_bit_too_few: "binary_positions",
     returns_the_first_power: "recurrence_pattern",
     fails_behind_a_helper: "softmax",
+    message_passing_by_mean: "message_passing",
 }

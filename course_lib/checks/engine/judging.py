@@ -152,7 +152,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
     if not mistakes and failures[-1].is_the_last:
         return Verdict(exercise, "wrong", calls, shown)
     if mistakes:
-        mistakes = tuple(_with_its_number(m, asked, replies, first.call) for m in mistakes)
+        mistakes = tuple(_with_its_number(exercise, m, asked, replies, first.call) for m in mistakes)
         more = besides(exercise, mistakes, failures)
         both = more and with_another(exercise, mistakes, asked, replies, first.call, failures)
         return Verdict(exercise, "wrong", calls, shown, together=both) if both else \
@@ -161,7 +161,7 @@ def _what_is_wrong(exercise, candidate, asked, replies, failures, seed, ask, all
         return Verdict(exercise, "wrong", calls, shown, seen=seen)
     if by_chance := _by_chance(exercise, candidate, failures, ask):
         return Verdict(exercise, "wrong", calls, by_chance, (_what_is_drawn(by_chance),), by_chance=True)
-    if mistakes := with_a_constant(exercise.mistakes, asked, replies, first.call):
+    if mistakes := with_a_constant(exercise, exercise.mistakes, asked, replies, first.call):
         return Verdict(exercise, "wrong", calls, shown, mistakes)
     likely = likely_pairs(exercise, asked, replies, first.call, allowed, waiting)
     if both := together(likely, asked, replies, first.call, draws_alike):
@@ -192,9 +192,10 @@ def _is_another(exercise, failure):
     return compare(truth(exercise, call), failure.reply, call) is not None
 
 
-def _with_its_number(mistake, calls, replies, first):
+def _with_its_number(exercise, mistake, calls, replies, first):
     """A mistake that fits, with the number of the answer in its sentence: others may fit as well as the one it has."""
-    return (*(with_a_constant((mistake,), calls, replies, first) if mistake.tells_a_number else ()), mistake)[0]
+    found = with_a_constant(exercise, (mistake,), calls, replies, first) if mistake.tells_a_number else ()
+    return (*found, mistake)[0]
 
 
 def _but_for_the_dtype(exercise, calls, replies, first):

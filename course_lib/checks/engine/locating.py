@@ -191,7 +191,7 @@ class _Search:
         alone = [(keys, region) for keys, region in candidates
                  if len({line for k in region for line in self.mine.places[k[0]].lines}) == 1][:FIRST]
         for keys, region in alone:
-            for values in self._fitting(keys):
+            for values in (v for v in self._fitting(keys) if not self._is_the_same_in_numbers(keys, v)):
                 healed = self._with(keys, values)
                 if self.world.is_late():
                     return ()
@@ -204,6 +204,12 @@ class _Search:
                     if not any(t.before for t in both) and not self.world.is_late():  # or one wrong value is in both
                         return both
         return ()
+
+    def _is_the_same_in_numbers(self, keys, others):
+        """Are these values others but for their dtype, such as a mask of ones and zeros?"""
+        return all(mine[k].shape == true[o].shape and torch.equal(mine[k].double(), true[o].double())
+                   for mine, true in zip(self.values, self.true, strict=True)
+                   for k, o in zip(keys, others, strict=True) if k in mine)
 
     def _candidates(self):
         """Places that may be to blame, [(keys, region)], those with the fewest places in doubt first."""

@@ -3,10 +3,13 @@
 import math
 import time
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
+
+import torch
 
 from course_lib.checks.engine.asking import ask
 from course_lib.checks.engine.circumstances import TINY
@@ -48,11 +51,9 @@ def fitting(exercise, calls, replies, first):
 
     What is nearly right, such as a rounded e, is alike: its values fail, and not what somebody did to an argument.
     """
-    true = truth(exercise, first)
-    failed = compare(true, next(r for c, r in zip(calls, replies, strict=True) if c is first), first)
-    return tuple(m for m in exercise.mistakes if failed and any(
-        _behaves_as(way, calls, replies, first)
-        and getattr(compare(true, reply_of(way, first), first), "kind", None) == failed.kind for way in m.ways))
+    reply = next(r for c, r in zip(calls, replies, strict=True) if c is first)
+    return tuple(m for m in exercise.mistakes if any(
+        _behaves_as(way, calls, replies, first) and _fails_as(exercise, way, first, reply) for way in m.ways))
 
 
 def fitting_like(exercise, first, calls, replies):
@@ -65,18 +66,29 @@ def fitting_like(exercise, first, calls, replies):
     return fitting(exercise, *zip(*same, strict=True), first) if any(not r.error for r in plain) else ()
 
 
-def with_a_constant(mistakes, calls, replies, first):
+def with_a_constant(exercise, mistakes, calls, replies, first):
     """The first of some mistakes that fits with a number in it that need not be the one that it is kept with.
 
-    Where several numbers fit, from the smallest to the largest that people write is told.
+    Where several numbers fit, from the smallest to the largest that people write is told; the right one is none.
     """
     reply = next(r for c, r in zip(calls, replies, strict=True) if c is first)
     ways = (way for m in mistakes if not isinstance(m, ByHand) for way in m.ways if way.constant)
     for way in ways:
-        if found := [m for m in _that_fit(way, first, reply) if _behaves_as(m, calls, replies, first)]:
+        if found := [m for m in _that_fit(way, first, reply) if _behaves_as(m, calls, replies, first)
+                     and _fails_as(exercise, m, first, reply)]:
             found[0].told = f"{found[0].constant} to {found[-1].constant}" if len(found) > 1 else ""
             return (found[0],)
     return ()
+
+
+def _fails_as(exercise, mistake, call, reply):
+    """Is a call answered wrongly with this mistake, in the way of this reply?
+
+    What is nearly right is alike to what is right: to a base of 1e4, to two mistakes that cancel, to what only writes
+    into an argument.
+    """
+    theirs, mine = (compare(truth(exercise, call), r, call) for r in (reply_of(mistake, call), reply))
+    return bool(theirs and mine) and theirs.kind == mine.kind
 
 
 def _that_fit(mistake, call, reply):
@@ -178,41 +190,67 @@ def together(likely, calls, replies, first, also=lambda pair: True):
     also:   what else has to be true of a pair
     """
     found = [two for two in likely if _behaves_as(two, calls, replies, first) and also(two)]
-    return tuple(m for m in found[0].both if all(m in two.both for two in found)) if found else ()
+    named = [{m.name for m in two.both} for two in found]
+    return tuple(m for m in found[0].both if all(m.name in names for names in named)) if found else ()
 
 
 def likely_pairs(exercise, calls, replies, first, allowed=UNBOUNDED, waiting=lambda: None):
     """The Pairs of mistakes that reply as the answer did to the example, and to the first call that failed.
 
     Of a test, which says yes or no, there are none: too many pairs would say the same. When `allowed`, an Allowance, is
-    over, no more are asked. `waiting` is called where it takes long.
+    over, no more are asked, and once one fits, no more than may be as likely. `waiting` is called where it takes long.
     """
-    began, told, found = time.monotonic(), False, []
+    began, told, found, enough = time.monotonic(), False, [], math.inf
     if truth(exercise, calls[0]).form == "True or False":
         return found
-    edits = [m for m in exercise.mistakes if not isinstance(m, ByHand)]
-    telling = [(call, reply) for call, reply in zip(calls, replies, strict=True) if call in (calls[0], first)]
-    for two in (two for i, j in _most_likely_first(exercise, edits, telling)
-                for two in pairs(exercise.verified, edits[i], edits[j])):
-        found += [two] if all(alike(reply_of(two, call), reply) for call, reply in telling) else []
+    edits = [way for m in exercise.mistakes if not isinstance(m, ByHand) for way in m.ways]
+    telling = [(call, r) for call, r in zip(calls, replies, strict=True) if call in (calls[0], first)]
+    reply = next(r for call, r in telling if call is first)
+    likely = (two for i, j in _most_likely_first(exercise, edits, telling)
+              for two in pairs(exercise.verified, edits[i], edits[j]))
+    for asked, two in enumerate(likely, 1):
+        if all(alike(reply_of(two, call), r) for call, r in telling) and _fails_as(exercise, two, first, reply):
+            found.append(two)
+            enough = 4 * asked + 100 if _behaves_as(two, calls, replies, first) else enough
         if not told and time.monotonic() - began > PATIENCE:
             waiting()
             told = True
-        if allowed.is_over():
+        if asked > enough or allowed.is_over():
             break
     return found
 
 
 def _most_likely_first(exercise, edits, telling):
     """Numbers of two mistakes that may have been made at once, to judge by the effect of each alone on some calls."""
-    possible, unlikely = sorted(combinations(range(len(edits)), 2), key=sum), set()
+    two = combinations(range(len(edits)), 2)
+    possible = sorted((p for p in two if edits[p[0]].name != edits[p[1]].name), key=sum)
+    unlikely, along = set(), Counter()
     for call, reply in telling:
-        true = truth(exercise, call)
-        alone = [_Effect(compare(true, says, call) is None, alike(says, reply), _form(says))
-                 for says in (reply_of(m, call) for m in edits)]
-        possible = [p for p in possible if _have_its_form(*(alone[i].form for i in p), _form(reply), _form(true))]
+        true, says = truth(exercise, call), [reply_of(m, call) for m in edits]
+        alone = [_Effect(compare(true, r, call) is None, alike(r, reply), _form(r)) for r in says]
+        known = {_form(true), *(effect.form for effect in alone)}
+        asked = _form(reply), _form(true), known
+        possible = [p for p in possible if _have_its_form(*(alone[i].form for i in p), *asked)]
         unlikely |= {p for p in possible if any(alone[i].nothing for i in p) and not any(alone[i].all for i in p)}
-    return sorted(possible, key=unlikely.__contains__)
+        if possible and _form(reply) == _form(true) != "error":
+            along.update(_along(possible, true, reply, says))
+    return sorted(possible, key=lambda p: (p in unlikely, -along[p]))
+
+
+def _along(possible, true, reply, says):
+    """{two mistakes: how far what each of the two alone makes wrong, added up, points to what is wrong in a reply}."""
+    right = _numbers(true)
+    alone = torch.stack([_numbers(r if _form(r) == _form(true) else true) - right for r in says])
+    asked, both = _numbers(reply) - right, alone @ alone.T
+    one, other = torch.tensor(possible).T
+    length = (both[one, one] + both[other, other] + 2 * both[one, other]).clamp(min=1e-300).sqrt()
+    along = (alone @ asked)[one] + (alone @ asked)[other]
+    return dict(zip(possible, (along / length / asked.norm().clamp(min=1e-300)).tolist(), strict=True))  # cosines
+
+
+def _numbers(reply):
+    """All numbers of a reply in one row, what is not finite as 0."""
+    return torch.cat([t.double().flatten().nan_to_num(0, 0, 0) for t in reply.outputs] or [torch.zeros(0)])
 
 
 class _Effect(NamedTuple):
@@ -226,9 +264,16 @@ class _Effect(NamedTuple):
     form: object
 
 
-def _have_its_form(one, other, form, right_form):
-    """Can a reply of this form come from two mistakes of which each alone gives one of these?"""
-    return one == other == form if form == right_form else form in (one, other)
+def _have_its_form(one, other, form, right_form, known):
+    """Can a reply of this form come from two mistakes of which each alone gives one of these?
+
+    `known` are the forms that one mistake makes: a length that none of them makes may be the work of two.
+    """
+    if form == right_form:
+        return one == other == form
+    if form in known:
+        return form in (one, other)
+    return "error" not in (one, other) and (one, other) != (right_form, right_form)
 
 
 def _form(reply):
@@ -263,6 +308,7 @@ def closest(exercise, calls, replies, first, likely=()):
         return None
     wrong.sort(key=lambda pair: (pair[0] is not first, len(pair[0].weights or ())))  # most are asked no other
     for candidates in (exercise.mistakes, likely):
+        candidates = [m for m in candidates if _fails_as(exercise, m, *wrong[0])]
         same = {m: _how_many_alike(m, wrong, MOST * len(wrong)) for m in candidates}
         best = max(same.values(), default=0)
         found = [m for m, n in same.items() if n == best]
