@@ -213,6 +213,8 @@ def main(times, files, base):
 
 STARVED = SimpleNamespace(verdict="timeout", reason=f"It was stopped{HAD} 2.6.")
 IN_VAIN = SimpleNamespace(verdict="timeout", reason="It was stopped.")
+WATCHED = SimpleNamespace(verdict="timeout", reason=f"It was stopped{frames.BUSY}.")
+RIGHT = SimpleNamespace(verdict="pass", reason="")
 
 
 @pytest.mark.parametrize(("mark", "alone", "tried"), [
@@ -225,6 +227,18 @@ def test_what_never_had_its_time_is_tried_until_it_had(mark, alone, tried):
     student.mark = lambda *asked: limits.append(student.patience)
     student.another_chance("causal_mask", mark, {}, (), alone)
     assert limits == [3] * tried and student.patience == 1
+
+
+@pytest.mark.parametrize("alone", [None, WATCHED])
+@pytest.mark.parametrize("last", [RIGHT, IN_VAIN])
+def test_what_had_its_time_only_while_it_was_watched_is_asked_unwatched(alone, last):
+    """On a busy machine the first attempt does too little to be known as watched; the second has its time, and each
+    of its operations is watched: a right answer is too slow, and a loop without an end is told of the watch."""
+    student, asked, says = object.__new__(_Student), [], iter([WATCHED, last])
+    student.run, student.deadline, student.end, student.endless = [], math.inf, lambda: None, 0
+    student.mark = lambda *_: asked.append((student.patience, student.watched)) or next(says)
+    assert student.another_chance("causal_mask", STARVED, {}, (), alone) is last
+    assert asked == [(3, True), (1, False)]
 
 
 if __name__ == "__main__":

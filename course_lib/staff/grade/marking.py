@@ -180,7 +180,7 @@ class _Student:
         others = {o for o in other_exercises(name, self.run) | imported
                   if o in before and (o in imported or not passed.get(o)) or o in imports_of_a_lesson(name)}
         given = sources_with_what_they_need(others, name)
-        in_vain = alone and alone.verdict == "timeout" and HAD not in alone.reason  # it had its time, and did not end
+        in_vain = alone and alone.verdict == "timeout" and not any(why in alone.reason for why in (HAD, frames.BUSY))
         slow = mark.verdict == "timeout" and HAD in mark.reason and not in_vain
         busy = mark.verdict == "timeout" and frames.BUSY in mark.reason and self.endless < ENOUGH
         if not slow and not busy and not given or time.monotonic() > self.deadline:
@@ -192,6 +192,8 @@ class _Student:
         self.end()
         if busy and again and again.verdict == "timeout":
             self.endless += 1
+        if again and self.endless < ENOUGH and frames.BUSY in again.reason:  # it had its time, and was watched
+            return self.another_chance(name, again, passed, flags, alone)
         better = again and (again.verdict == "pass" or mark.verdict in ("timeout", "missing"))
         return again if better else mark
 
