@@ -851,10 +851,10 @@ from course_lib.experiments.reader import Reader
 # %% [markdown]
 # It learns 150 pairs and is asked about 66 others. Besides fixed tables there is one
 # more proposal: rows that are **learned**, as those of words are, random at first.
-# Their control are random rows that stay as they are. And the network learns without
-# any: this is called **NoPE**, for *no positional encoding*. That we try twice: with
-# each word looking at all words, and with the causal mask of lesson 07, so that each
-# word looks only back.
+# Their control are random rows that stay as they are, as long as those of the sinusoids.
+# And the network learns without any: this is called **NoPE**, for *no positional
+# encoding*. That we try twice: with each word looking at all words, and with the causal
+# mask of lesson 07, so that each word looks only back.
 
 # %% tags=["predict"]
 predict(
@@ -881,6 +881,7 @@ from course_lib.experiments.ablation import accuracy, read_twins
 
 zeros, ones = torch.zeros(96, 32), torch.ones(32)
 frozen = torch.randn(96, 32, generator=torch.Generator().manual_seed(9))
+frozen *= waves(96, 32).norm(dim=1, keepdim=True) / frozen.norm(dim=1, keepdim=True)
 ways = {"no positions": (zeros, None), "no positions, causal": (zeros, causal_mask(6)),
         "sinusoids": (waves(96, 32), None), "learned": (None, None),
         "random, never trained": (frozen, None), "binary": (binary(6, 32), None)}
@@ -950,9 +951,9 @@ steps = {name: (lines < 0.1).int().argmax(1).median().item()
 
 # %% [markdown]
 # Learned rows solve the task in fewer steps than sinusoids. Is that because they learn?
-# The control says no: random rows that are never trained need about as few. What helps
-# is that random rows point in all directions, while neighbours among the sinusoids are
-# nearly alike.
+# The control says no: random rows that are never trained need about as few. Nor are
+# they longer than those of the sinusoids. What helps is that random rows point in all
+# directions, while neighbours among the sinusoids are nearly alike.
 #
 # Now all proposals and all tests, with one more line: rows that are drawn anew each
 # time.

@@ -310,6 +310,17 @@ def test_dropout_in_another_place_is_told_beside_the_mistake_that_has_a_name():
     assert told == [["no-skip", "dropout-after-the-norm"], ["no-skip", "dropout-missing"], ["no-skip"]]
 
 
+def test_dropout_that_nobody_asked_for_is_told_beside_a_mistake():
+    """The norms' eps alone: in train mode both give numbers that are finite and wrong, and not the same."""
+    class DropsAtOnce(EXERCISES["Block"].verified):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+            super().__init__(d_model, num_heads, d_ff, dropout)
+            self.norm1.eps = self.norm2.eps = 1e-6
+
+    verdict = judge(EXERCISES["Block"], DropsAtOnce)
+    assert [m.name for m in verdict.named] == ["another-eps"] and verdict.besides.call.special == "train mode"
+
+
 def test_positions_rounded_otherwise_are_no_other_dropout():
     """"Something else is wrong, too", for positions that were float32 before they were float64."""
     exercise = EXERCISES["Transformer"]

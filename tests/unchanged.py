@@ -19,7 +19,7 @@ from course_lib.staff.lesson_text import ROOT
 from course_lib.staff.notebooks import digest
 
 FILES = [f"tests/test_{name}.py" for name in ("checks", "second_spellings", "bent_outputs", "locating", "combinations",
-                                           "own_parts", "own_names")]
+                                           "own_parts", "own_names", "moulds")]
 DECIDE = ("course_lib/*.py", "course_lib/checks/**/*", "course_lib/display/*.py", "course_lib/upkeep/*.py",
           "course_lib/pretrained/*.py", "tests/conftest.py", "tests/right_answers/*.py", "tests/second_spellings/*.py",
           "tests/table_of_checks.py", *FILES)

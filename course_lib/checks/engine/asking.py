@@ -93,23 +93,23 @@ class Reply:
     where: str = ""  # the line of the answer that raised the error
 
 
-def ask(candidate, call, seconds=None):
+def ask(candidate, call, seconds=None, build=None):
     """Put `call` to `candidate`, a function or a module class, in this process; it is stopped after so many seconds.
 
     By default after SECONDS, and what had less than half of them of a processor is asked once more: the first call of
-    a day may read half of a library from the disk.
+    a day may read half of a library from the disk. build(class, call) makes the module; by default `built` does.
     """
-    reply = _ask(candidate, call, seconds or SECONDS)
+    reply = _ask(candidate, call, seconds or SECONDS, build or built)
     starved = seconds is None and reply.error and reply.error[0] == "TookTooLong" and HAD in reply.error[1]
-    return _ask(candidate, call, SECONDS) if starved else reply
+    return _ask(candidate, call, SECONDS, build or built) if starved else reply
 
 
-def _ask(candidate, call, seconds):
+def _ask(candidate, call, seconds, build):
     asked, stdout = _Asked(candidate, call), _Beginning()
     with undisturbed(call.seed), contextlib.redirect_stdout(stdout):
         try:
             with time_limit(seconds):
-                return asked.reply(stdout)
+                return asked.reply(stdout, build)
         except KeyboardInterrupt:  # somebody who does not want to wait
             raise
         except BaseException as error:  # SystemExit and TookTooLong are no Exceptions
@@ -130,12 +130,12 @@ class _Asked:
         self.args = tuple(a.clone(memory_format=torch.preserve_format) if i in self.leaves else a
                           for i, a in enumerate(args))
 
-    def reply(self, stdout):
+    def reply(self, stdout, build):
         """The Reply; whatever goes wrong on the way is raised."""
         call = self.call
         with pretend_inputs_are_on_a_gpu() if call.on_gpu else contextlib.nullcontext() as gpu:
             if call.build is not None:
-                self.build(gpu)
+                self.build(gpu, build)
                 if call.must_raise:  # it was to refuse these sizes at once
                     return Reply((), "a module", parameters=self.parameters)
             outputs, form = self.outputs(gpu)
@@ -145,10 +145,10 @@ class _Asked:
         return Reply(tuple(t.detach().clone() for t in outputs), form, tuple(_detached(a) for a in self.args),
                      gradients, self.parameters, None, stdout.getvalue())
 
-    def build(self, gpu):
+    def build(self, gpu, build):
         """Make the class a module."""
         with gpu.on_the_cpu() if gpu else contextlib.nullcontext():
-            self.candidate = built(self.candidate, self.call)
+            self.candidate = build(self.candidate, self.call)
         if gpu:
             gpu.move(self.candidate)
         parameters = dict(self.candidate.named_parameters())

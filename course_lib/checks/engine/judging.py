@@ -41,8 +41,8 @@ CHANCE = Mistake("changes_by_chance", "Asked the same question three times, it g
                  "training? `F.dropout` needs `training=self.training`, and `F.scaled_dot_product_attention` needs "
                  "`dropout_p=0.0`.", None, None)
 OWN_WEIGHTS = "weights_of_its_own"  # another cause of three answers
-SEARCH = 1.8  # seconds of work after the answer was asked, in which its mistakes and the place of them are looked for
-PLACE = 0.6  # of these are left for the place
+SEARCH = 1.5  # seconds of work after the answer was asked, in which its mistakes and the place of them are looked for
+PLACE = 0.5  # of these are left for the place
 SYMPTOMS = ("wrong-dtype", "changes-arguments", "no-error")  # behind which there may be a mistake that has a name
 
 

@@ -56,7 +56,7 @@ class Mistake:
 
     def __init__(self, name, says, of, make_source, seen="", right="", others=()):
         self.name, self._says, self.seen, self.ways = name.replace("_", "-"), says, seen, (self, *others)
-        self._of, self._make_source, self._right = of, make_source, right
+        self.of, self._make_source, self._right = of, make_source, right
         self.told = ""  # what is told of its number, where that is not known
 
     @property
@@ -72,7 +72,7 @@ class Mistake:
     @property
     def right(self):
         """The text that it is an edit of."""
-        return self._right or plain_source(self._of)
+        return self._right or plain_source(self.of)
 
     @cached_property
     def template(self):
@@ -93,12 +93,12 @@ class Mistake:
     def with_constant(self, number):
         """The same mistake with another number, as text."""
         template = HOLE.sub(f"HOLE({number})", self.template)
-        return Mistake(self.name, self._says, self._of, lambda: template, self.seen, self._right)
+        return Mistake(self.name, self._says, self.of, lambda: template, self.seen, self._right)
 
     @cached_property
     def answer(self):
         """The wrong answer itself, a function or a class: its source, run where the right one was defined."""
-        wrong = run_beside(self._of, self.source, f"<{self.name}, a mistake of {self._of.__name__}>")
+        wrong = run_beside(self.of, self.source, f"<{self.name}, a mistake of {self.of.__name__}>")
         wrong.__doc__ = self.says
         return wrong
 
@@ -115,7 +115,7 @@ class ByHand(Mistake):
     @property
     def answer(self):
         """The wrong answer itself."""
-        return self._of
+        return self.of
 
 
 def mistakes_of(lesson, answer):

@@ -17,6 +17,7 @@ from course_lib.checks.engine.comparing import alike, compare
 from course_lib.checks.engine.exercise import argument_names, truth
 from course_lib.checks.engine.lengths import BEYOND
 from course_lib.checks.engine.mistakes import ByHand, Mistake
+from course_lib.checks.engine.moulds import build_of
 from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.time_limit import UNBOUNDED
 
@@ -130,11 +131,11 @@ def besides(exercise, mistakes, failures):
     them has all.
 
     Other finite numbers tell nothing, for other words for one thought are rounded otherwise; but where the mistake is
-    right, where they show where dropout stands, on another device, in what an error says, or in what becomes of an
-    argument, they do.
+    right, where they show whether and where dropout is on, on another device, in what an error says, or in what
+    becomes of an argument, they do.
     """
     telling = [f for f in failures if f.kind not in ("values", "shape") or f.cause or f.call.special not in EVERYWHERE
-               or not all(t.isfinite().all() for t in f.reply.outputs)]
+               or f.call.train or not _all_finite(f.reply)]
     left = None
     for way in (way for m in mistakes for way in m.ways):
         left = next((f for f in telling if not _explains(exercise, way, f)), None)
@@ -163,14 +164,19 @@ def _explains(exercise, mistake, failure):
     if failure.kind in ("values", "shape") and not failure.cause:
         if _shows_dropout(failure.call) and not reply.error and not mistake.tells_a_number:  # which is fitted roughly
             return theirs is not None and (alike(reply, failure.reply) or _far(reply, failure.reply) < TINY / 10)
-        fine = all(t.isfinite().all() for t in failure.reply.outputs)
-        return theirs is not None and bool(fine or reply.error or not all(t.isfinite().all() for t in reply.outputs))
+        fine = _all_finite(failure.reply) or reply.error or not _all_finite(reply)
+        return theirs is not None and bool(fine)
     return theirs is not None and (theirs.kind, theirs.cause) == (failure.kind, failure.cause)
 
 
 def _shows_dropout(call):
-    """Is it asked in train mode, with a dropout under which the numbers show where dropout stands?"""
-    return call.train and call.special not in EVERYWHERE
+    """Do the numbers show where dropout stands: in train mode, or out of it where there should be none?"""
+    return call.train or "dropout" in call.special
+
+
+def _all_finite(reply):
+    """Is each number of its results and gradients one?"""
+    return all(t.isfinite().all() for t in (*reply.outputs, *(reply.gradients or {}).values()) if t is not None)
 
 
 def with_another(exercise, mistakes, calls, replies, first, failures):
@@ -335,4 +341,4 @@ def reply_of(mistake, call):
     """What a classic mistake replies to a call; nobody is to read torch's warnings of what somebody else wrote."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ask(mistake.answer, call)
+        return ask(mistake.answer, call, build=build_of(mistake, call))
