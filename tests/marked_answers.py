@@ -5,6 +5,7 @@ the ids of the mistakes that they are. Of FALSE another line was told once, with
 """
 
 import math
+from collections import Counter
 
 import numpy as np
 import torch
@@ -12,7 +13,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.language_model import LanguageModel
 from course_lib.layers import FeedForward
+from course_lib.positions import sinusoidal_positions
 from course_lib.vision import patchify
 
 
@@ -1006,6 +1009,43 @@ def message_passing_by_mean(x, adjacency, message, update):
     return update(x, mean)
 
 
+def every_column_of_a_row(T):
+    allowed = torch.zeros(T, T, dtype=torch.bool)
+    for row in range(T):
+        allowed[row, :] = True  #!
+    return allowed
+
+
+def counts_with_the_first_token_alone(ids, vocab_size, alpha=0.0):
+    tokens = ids.tolist()
+    counts = Counter(zip(tokens, tokens[:1], strict=False))  #!
+    table = torch.full((vocab_size, vocab_size), float(alpha), device=ids.device)
+    for pair, count in counts.items():
+        table[pair] += count
+    total = table.sum(1, keepdim=True)
+    return torch.where(total > 0, table / total, 1 / vocab_size)
+
+
+class SaysTheLastState(LanguageModel):
+    def forward(self, ids):
+        x = self.table(ids) + sinusoidal_positions(ids.shape[1], self.table.embedding_dim).to(self.table.weight)
+        x = self.dropout(x)
+        look_back = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril()
+        for block in self.blocks:
+            x = block(x, look_back)
+        x = self.norm(x)
+        logits = x  #!
+        return logits
+
+
+def stops_when_any_place_has_ended(model, src, bos_id, eos_id, max_len, pad_id=0):
+    said = torch.full((len(src), 1), bos_id, device=src.device)
+    while said.shape[1] < max_len and not (said[:, 1:] == eos_id).any(0).all():  #!
+        said = torch.cat([said, model(src, said)[:, -1:].argmax(-1)], 1)
+    over = (said == eos_id).cumsum(1) - (said == eos_id).long() > 0
+    return said.masked_fill(over, pad_id)
+
+
 FALSE = {
     leaves_out_minus_one: "masked_cross_entropy",
     last_row_left_out: "causal_mask",
@@ -1015,4 +1055,8 @@ FALSE = {
     returns_the_first_power: "recurrence_pattern",
     fails_behind_a_helper: "softmax",
     message_passing_by_mean: "message_passing",
+    every_column_of_a_row: "causal_mask",
+    counts_with_the_first_token_alone: "bigram_probs",
+    SaysTheLastState: "LanguageModel",
+    stops_when_any_place_has_ended: "greedy_decode",
 }

@@ -67,8 +67,8 @@ def edited(right, wrong):
 def test_the_line_of_a_mistake_is_among_those_that_are_told(name):
     """A line that is right, and told to be wrong: nobody believes the second card."""
     mistakes = [m for m in EXERCISES[name].mistakes if not isinstance(m, ByHand)]
-    told = {m.name: (lines_of(found), edited(m.right, m.source)) for m in mistakes[::EVERY]
-            if (found := located(name, written(m, name)))}
+    told = {m.name: (lines, edited(m.right, m.source)) for m in mistakes[::EVERY]
+            if (lines := lines_of(located(name, written(m, name))))}
     assert [m for m, (lines, edit) in told.items() if not lines & edit and m not in ELSEWHERE] == []
 
 
@@ -118,6 +118,18 @@ def test_a_line_with_which_nothing_is_wrong_is_not_told_alone(answer):
     """The line that makes an empty table, where a loop fills it too early or nothing does; the one before a padding."""
     found = located(FALSE[answer], answer)
     assert not found or marked(answer) <= lines_of(found)
+
+
+def test_of_what_is_kept_from_another_call_no_line_is_told():
+    """The line behind it, since the first call of a second run keeps what is right."""
+    def mixes_with_a_default(q, k, v, mask=None, kept={}):  # noqa: B006  that is the mistake
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = kept.setdefault(q.shape, scores.masked_fill(~mask, -1e30))
+        return torch.exp(scores - torch.logsumexp(scores, -1, keepdim=True)) @ v
+
+    verdict = judge(EXERCISES["scaled_dot_product_attention"], mixes_with_a_default, look_inside=True)
+    assert not lines_of(verdict.located) and "keep from one call" in dict(card_rows(verdict))["Where"]
 
 
 def test_of_two_mistakes_both_lines_are_told():

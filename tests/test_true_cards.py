@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib import attention, check, decoding
+from course_lib import attention, check, decoding, training
 from course_lib.checks import EXERCISES
 from course_lib.checks.engine import asking, naming
 from course_lib.checks.engine.asking import Call, Reply, ask
@@ -319,6 +319,15 @@ def test_dropout_that_nobody_asked_for_is_told_beside_a_mistake():
 
     verdict = judge(EXERCISES["Block"], DropsAtOnce)
     assert [m.name for m in verdict.named] == ["another-eps"] and verdict.besides.call.special == "train mode"
+
+
+def test_whoever_trains_another_epoch_than_it_is_fails():
+    """Right, though each epoch is called the one after."""
+    def one_too_many(model, train_epoch, accuracy, validation, test, epochs):
+        return training.keep_the_best(model, lambda model, epoch: train_epoch(model, epoch + 1), accuracy, validation,
+                                      test, epochs)
+
+    assert judge(EXERCISES["keep_the_best"], one_too_many).status == "wrong"
 
 
 def test_positions_rounded_otherwise_are_no_other_dropout():

@@ -20,14 +20,19 @@ class Counter(nn.Module):
 
 
 class AddOne:
-    """One epoch of training, in place, as an optimizer does it."""
+    """One epoch of training, in place, as an optimizer does it. Who says another epoch than it is trains ten at once.
+    """
+
+    def __init__(self):
+        self.epochs = 0
 
     def __repr__(self):
-        return "adds 1 to the weight"
+        return "adds 1 to the weight, and 10 if epoch is not 0, 1, 2, ..."
 
     def __call__(self, model, epoch):
         with torch.no_grad():
-            model.count += 1
+            model.count += 1 if epoch == self.epochs else 10
+        self.epochs += 1
 
 
 class LookUp:
@@ -37,13 +42,13 @@ class LookUp:
         self.test, self.tested = test, 0
 
     def __repr__(self):
-        return "data[w - 1], where w is the weight, and 0 before training; and 1 more for each time the test was " \
-               "asked before"
+        return "data[w - 1], where w is the weight, and 0 where data has no such number; and 1 more for each time " \
+               "the test was asked before"
 
     def __call__(self, model, data):
         before = self.tested
         self.tested += data == self.test
-        right = data[int(model.count) - 1] if model.count > 0 else 0.0
+        right = data[int(model.count) - 1] if 0 < model.count <= len(data) else 0.0
         return right + (before if data == self.test else 0)
 
 

@@ -36,7 +36,7 @@ SIZE = re.compile(r"[\w.]+\.(shape|size\(\))$")  # all sizes of a tensor: which 
 class Located:
     """Where it goes wrong: among these lines of the source.
 
-    lines:  {number: text}
+    lines:  {number: text}; empty where a call that failed is right when the source is run anew: something was kept
     wrong:  the expression whose value is wrong, in words; empty where the result is a right value, but another one
     inputs: what goes in and is right, in words
     before: those of these that are right, but not what is needed here
@@ -63,6 +63,8 @@ def locate(exercise, candidate, failures, allowed=UNBOUNDED):
         world = _World(exercise, mine, true, [(call, *_ready(mine, call)) for call in calls],
                        [_Way(_also_in_a_loop(values)) for values, _ in ways], ways[0][1],
                        allowed, _built_otherwise(mine, true, calls[0]))
+        if any(world.comes_out_right(*call, {}) for call in world.calls):  # all of which failed before
+            return (Located({}, ""),)
         return tuple(_Search(world).located())
 
 
@@ -116,9 +118,9 @@ class _World:
 
     def heals(self, instead):
         """Does each call come out right with these values in the place of the answer's?"""
-        return all(self._comes_out_right(*call, i) for call, i in zip(self.calls, instead, strict=True))
+        return all(self.comes_out_right(*call, i) for call, i in zip(self.calls, instead, strict=True))
 
-    def _comes_out_right(self, call, answer, asked, instead):
+    def comes_out_right(self, call, answer, asked, instead):
         self.mine.begin(instead)
         return not self.is_late() and not compare(truth(self.exercise, call), ask(answer, asked, AT_MOST), call)
 
@@ -176,10 +178,22 @@ class _Search:
         if told:
             return self._nearer(candidates, told[0]) if all(t.lines == told[0].lines for t in told) else ()
         if self.result and self.right[self.result] and not self.healed[0]:
-            if self.mine.is_decorated or not self._is_tensor(self.result):
-                return ()
-            return [Located(self._texts(self._lines(self.result)), "", (self.mine.places[self.result[0]].words,))]
+            return self._told_of_the_result()
         return self._two(candidates) if not self.healed[0] else ()
+
+    def _told_of_the_result(self):
+        """The lines that return a right value in the place of another, and the loops that it hangs on."""
+        hangs, in_loops = self._hangs_on_a_loop(), {line for k in self.keys if k[1] for line in self._lines(k)}
+        if self.mine.is_decorated or not self._is_tensor(self.result) or hangs and not in_loops:
+            return ()
+        lines = self._lines(self.result) | self._renamed(self.result) | (in_loops if hangs else set())
+        return [Located(self._texts(lines), "", (self.mine.places[self.result[0]].words,))]
+
+    def _hangs_on_a_loop(self):
+        """Is the result made in a loop, or what the one on the verified way has made before its end?"""
+        return self._chain(self.result)[-1][1] > 0 or any(
+            (n, time + 1) in true for values, true in zip(self.values, self.true, strict=True)
+            for n, time in true.keys_of(values[self.result]) if isinstance(time, int))
 
     def _nearer(self, candidates, told):
         """What was found; or in its place two lines of it that are wrong each by itself."""

@@ -8,6 +8,7 @@ import ast
 import inspect
 import linecache
 from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +73,7 @@ class Traced:
     def seen(self, number, value):
         """Note a value on its way; what comes back goes on in its place."""
         key = number, self._times[number]
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray | Mapping | Set):
             self._hidden.add(number)
         if key[1] >= TIMES or isinstance(value, bool) or not isinstance(value, VALUES):
             return value

@@ -8,10 +8,14 @@ WHERE = ("Where", "And where")
 MOST = 6  # lines that are shown
 SHORT = 40  # letters of an expression that a sentence can hold
 REST = "With another value there, it gives the right result."
+KEPT = "Run anew, it gives the right result here. What does it keep from one call to the next: a variable of the " \
+       "notebook, the default of an argument, an attribute?"
 
 
 def where_rows(located):
     """The rows (label, text) of some Locateds."""
+    if located and not located[0].lines:
+        return [(WHERE[0], KEPT)]
     one = REST if located and located[0].wrong else ""
     ends = [one] if len(located) == 1 else ["", "With other values in both places, it gives the right result."]
     return [(label, _words(one, end)) for label, one, end in zip(WHERE, located, ends, strict=False)]
