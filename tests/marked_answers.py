@@ -1046,6 +1046,29 @@ def stops_when_any_place_has_ended(model, src, bos_id, eos_id, max_len, pad_id=0
     return said.masked_fill(over, pad_id)
 
 
+class SaysTheLastUnit(FeedForward):
+    def forward(self, x):
+        total = self.linear2.bias
+        for weight, bias, back in zip(self.linear1.weight, self.linear1.bias, self.linear2.weight.T, strict=True):
+            one = (x @ weight + bias)[..., None]
+            total = total + self.dropout(one * (one > 0)) * back
+        return one  #!
+
+
+def mixes_the_last_block_alone(query, key, value, block):
+    total, out = None, None
+    for start in range(0, len(key), block):
+        scores = query @ key[start:start + block].T / query.shape[-1] ** 0.5
+        own = torch.logsumexp(scores, -1, keepdim=True)
+        part = torch.softmax(scores, -1) @ value[start:start + block]
+        if out is None:
+            total, out = own, part
+        else:
+            new = torch.logaddexp(total, own)
+            out, total = out * (total - new).exp() + part * (own - new).exp(), new
+    return part  #!
+
+
 FALSE = {
     leaves_out_minus_one: "masked_cross_entropy",
     last_row_left_out: "causal_mask",
@@ -1059,4 +1082,6 @@ FALSE = {
     counts_with_the_first_token_alone: "bigram_probs",
     SaysTheLastState: "LanguageModel",
     stops_when_any_place_has_ended: "greedy_decode",
+    SaysTheLastUnit: "FeedForward",
+    mixes_the_last_block_alone: "online_softmax_attention",
 }

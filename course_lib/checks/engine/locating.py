@@ -239,7 +239,7 @@ class _Search:
         lines = set().union(*map(self._until_used, keys))
         idle = (k for k in self._idle(keys, by) if not self.mine.places[k[0]].may_be_idle)
         lines = lines.union(*map(self._lines, idle))
-        if self.result and (made := self._chain(self.result)[-1]) in keys:
+        if self.result and (made := self._chain(self.result)[-1]) in {self._chain(k)[-1] for k in keys}:
             end = min(self.mine.places[self.result[0]].lines)
             lines |= {end} if end > max(self.mine.places[made[0]].lines) + 1 else set()
         return lines
