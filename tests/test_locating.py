@@ -24,7 +24,7 @@ from course_lib.checks.engine.pairs import pairs
 from course_lib.checks.engine.questioning import questions
 from course_lib.checks.notebook.card import as_html, card_rows
 from course_lib.checks.notebook.where import where_rows
-from tests.marked_answers import DOUBLE, FALSE, KNOWN, ODD
+from tests.marked_answers import DOUBLE, FALSE, KNOWN, ODD, every_column_of_a_row
 
 EVERY = 8  # of the mistakes of one exercise, so that all are asked in half a minute
 ELSEWHERE = {  # the edit stands in no line that is told: a value of the right way is used for something else
@@ -118,6 +118,12 @@ def test_a_line_with_which_nothing_is_wrong_is_not_told_alone(answer):
     """The line that makes an empty table, where a loop fills it too early or nothing does; the one before a padding."""
     found = located(FALSE[answer], answer)
     assert not found or marked(answer) <= lines_of(found)
+
+
+def test_what_a_loop_has_made_is_not_called_right():
+    """"`allowed` is right so far", of a table that is True all over, since such a one is on the right way as well."""
+    rows = dict(card_rows(judge(EXERCISES["causal_mask"], every_column_of_a_row, look_inside=True)))
+    assert "allowed[row, :] = True" in rows["Where"] and "right so far" not in rows["Where"]
 
 
 def test_of_what_is_kept_from_another_call_no_line_is_told():

@@ -20,19 +20,20 @@ class Counter(nn.Module):
 
 
 class AddOne:
-    """One epoch of training, in place, as an optimizer does it. Who says another epoch than it is trains ten at once.
-    """
+    """One epoch of training, in place, as an optimizer does it; it wants to be told which one it is."""
 
     def __init__(self):
         self.epochs = 0
 
     def __repr__(self):
-        return "adds 1 to the weight, and 10 if epoch is not 0, 1, 2, ..."
+        return "adds 1 to the weight"
 
     def __call__(self, model, epoch):
-        with torch.no_grad():
-            model.count += 1 if epoch == self.epochs else 10
+        if epoch != self.epochs:
+            raise ValueError(f"train_epoch was told that this is epoch {epoch}, and it is epoch {self.epochs}")
         self.epochs += 1
+        with torch.no_grad():
+            model.count += 1
 
 
 class LookUp:
@@ -42,13 +43,13 @@ class LookUp:
         self.test, self.tested = test, 0
 
     def __repr__(self):
-        return "data[w - 1], where w is the weight, and 0 where data has no such number; and 1 more for each time " \
-               "the test was asked before"
+        return "data[w - 1], where w is the weight, and 0 before training; and 1 more for each time the test was " \
+               "asked before"
 
     def __call__(self, model, data):
         before = self.tested
         self.tested += data == self.test
-        right = data[int(model.count) - 1] if 0 < model.count <= len(data) else 0.0
+        right = data[int(model.count) - 1] if model.count > 0 else 0.0
         return right + (before if data == self.test else 0)
 
 

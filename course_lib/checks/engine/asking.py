@@ -99,9 +99,9 @@ def ask(candidate, call, seconds=None, build=None):
     By default after SECONDS, and what had less than half of them of a processor is asked once more: the first call of
     a day may read half of a library from the disk. build(class, call) makes the module; by default `built` does.
     """
-    reply = _ask(candidate, call, seconds or SECONDS, build or built)
+    reply = _ask(candidate, call, seconds or SECONDS, build)
     starved = seconds is None and reply.error and reply.error[0] == "TookTooLong" and HAD in reply.error[1]
-    return _ask(candidate, call, SECONDS, build or built) if starved else reply
+    return _ask(candidate, call, SECONDS, build) if starved else reply
 
 
 def _ask(candidate, call, seconds, build):
@@ -148,7 +148,7 @@ class _Asked:
     def build(self, gpu, build):
         """Make the class a module."""
         with gpu.on_the_cpu() if gpu else contextlib.nullcontext():
-            self.candidate = build(self.candidate, self.call)
+            self.candidate = (build or built)(self.candidate, self.call)
         if gpu:
             gpu.move(self.candidate)
         parameters = dict(self.candidate.named_parameters())

@@ -182,12 +182,13 @@ class _Search:
         return self._two(candidates) if not self.healed[0] else ()
 
     def _told_of_the_result(self):
-        """The lines that return a right value in the place of another, and the loops that it hangs on."""
+        """The lines that return a right value in the place of another; or the loops that it hangs on, of which nobody
+        knows whether it is right by chance."""
         hangs, in_loops = self._hangs_on_a_loop(), {line for k in self.keys if k[1] for line in self._lines(k)}
         if self.mine.is_decorated or not self._is_tensor(self.result) or hangs and not in_loops:
             return ()
-        lines = self._lines(self.result) | self._renamed(self.result) | (in_loops if hangs else set())
-        return [Located(self._texts(lines), "", (self.mine.places[self.result[0]].words,))]
+        words, lines = self.mine.places[self.result[0]].words, self._lines(self.result) | self._renamed(self.result)
+        return [Located(self._texts(lines | in_loops), words) if hangs else Located(self._texts(lines), "", (words,))]
 
     def _hangs_on_a_loop(self):
         """Is the result made in a loop, or what the one on the verified way has made before its end?"""

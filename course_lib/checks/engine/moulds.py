@@ -10,7 +10,7 @@ from course_lib.checks.engine.mistakes import ByHand, run_beside
 
 
 def build_of(mistake, call):
-    """What makes a module of a mistake's class for a call: `built`, or where it may what takes a third of the time.
+    """What makes a module of a mistake's class for a call: `built`, or where it may what builds nothing.
 
     To build a module takes longer than to call it, and a model has a thousand pairs of mistakes.
     """

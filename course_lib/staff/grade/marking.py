@@ -180,6 +180,7 @@ class _Student:
         others = {o for o in other_exercises(name, self.run) | imported
                   if o in before and (o in imported or not passed.get(o)) or o in imports_of_a_lesson(name)}
         given = sources_with_what_they_need(others, name)
+        # it had its time, was not watched, and did not end
         in_vain = alone and alone.verdict == "timeout" and not any(why in alone.reason for why in (HAD, frames.BUSY))
         slow = mark.verdict == "timeout" and HAD in mark.reason and not in_vain
         busy = mark.verdict == "timeout" and frames.BUSY in mark.reason and self.endless < ENOUGH
