@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def execute(notebook, lesson):
     started = []
     client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     try:
-        client.execute()
+        client.execute(stderr=subprocess.DEVNULL)  # a kernel that ends may complain there of a closed socket
     except CellExecutionError as error:
         says = f"this cell raises {error.ename}: {error.evalue}".split("\n")[0]
     except CellTimeoutError:
