@@ -201,9 +201,10 @@ print(tuple(by_matrix.shape), "off by", f"{(by_matrix - by_windows).abs().max():
 
 # %%
 def answers(template):
-    """What a template says to five patches: even, even and dark, top, right, left."""
-    five = [[3, 3, 3, 3], [9, 9, 9, 9], [9, 9, 0, 0], [0, 9, 0, 9], [9, 0, 9, 0]]
-    return (torch.tensor(five).float() @ torch.tensor(template).float()).tolist()
+    """What a template says to six patches: even, dark, top, right, left, a corner."""
+    six = [[3, 3, 3, 3], [9, 9, 9, 9], [9, 9, 0, 0], [0, 9, 0, 9], [9, 0, 9, 0],
+           [0, 9, 0, 0]]
+    return (torch.tensor(six).float() @ torch.tensor(template).float()).tolist()
 
 
 # %% tags=["yours"]
@@ -213,11 +214,12 @@ intervene(
     "0 to even patches and to edges of the other kind, more where the right has more",
     template,
     run=answers,
-    holds=lambda said: said[:3] == [0, 0, 0] and said[3] > 0 > said[4],
+    holds=lambda said: said[:3] == [0, 0, 0] and said[3] == 2 * said[5] > 0,
     among=lambda t: len(t) == 4,
     shows="even {result[0]:g}, dark {result[1]:g}, top {result[2]:g}, right "
-    "{result[3]:g}, left {result[4]:g}",
-    otherwise="What do its four numbers have to add up to, and its two rows?",
+    "{result[3]:g}, left {result[4]:g}, upper right corner alone {result[5]:g}",
+    otherwise="What does each of its rows have to add up to? And how much is a corner "
+    "alone, beside the whole right half?",
 )
 
 # %% [markdown]

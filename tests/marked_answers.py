@@ -847,6 +847,19 @@ def mean_pool_2(hidden, mask):
     return torch.stack(rows)
 
 
+def online_softmax_attention_1(query, key, value, block):
+    top = query.new_full((len(query), 1), float("-inf"))
+    norm, out = query.new_zeros(len(query), 1), query.new_zeros(len(query), value.shape[1])
+    for i in range(0, len(key), block):
+        scores = query @ key[i:i + block].T / query.shape[1] ** 0.5
+        new = scores.amax(1, keepdim=True)  #!
+        p = (scores - new).exp()
+        norm = norm * (top - new).exp() + p.sum(1, keepdim=True)
+        out = out * (top - new).exp() + p @ value[i:i + block]
+        top = new
+    return out / norm
+
+
 ODD = {
     softmax_3: "softmax",
     softmax_4: "softmax",
@@ -948,6 +961,7 @@ KNOWN = {
     convolution_pattern_1: ("convolution_pattern", {"turned-round"}),
     SwiGLU_1: ("SwiGLU", {"sigmoid-alone"}),
     grouped_query_attention_1: ("grouped_query_attention", {"shared-in-turn"}),
+    online_softmax_attention_1: ("online_softmax_attention", {"maximum-of-the-block"}),
 }
 
 

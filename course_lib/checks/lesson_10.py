@@ -122,6 +122,7 @@ POOLING_EXAMPLES = (
 )
 LARGE_TEXT = (torch.tensor([[[-30000.0, 20000.0], [-40000.0, 50000.0], [-90000.0, 900000.0]]]),
               torch.tensor([[True, True, False]]))
+SMALLEST_IS_REAL = (torch.tensor([[[-3e8, 5.0], [1.0, 2.0]]]), torch.tensor([[True, False]]))  # minus 1, the same float
 
 
 # --- EncoderClassifier ------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ EXERCISES = (
         sizes=((2, 4, 3), (3, 5, 7), (5, 2, 4), (4, 4, 4), (3, 3, 2), (1, 6, 3), (2, 1, 3), (1, 1, 1)),
         square_size=(2, 4, 3),
         make=make_texts,
-        extremes=(LARGE_TEXT,),
+        extremes=(LARGE_TEXT, SMALLEST_IS_REAL),
         calls=texts_without_a_token,
         properties=(
             ("What stands at padding changes the result.",

@@ -50,11 +50,25 @@ class Closest:
 def fitting(exercise, calls, replies, first):
     """The classic mistakes that reply to these calls as the answer did, and to the first that failed fail as it did.
 
-    What is nearly right, such as a rounded e, is alike: its values fail, and not what somebody did to an argument.
+    What is nearly right, such as a rounded e, is alike: its values fail, and not what somebody did to an argument. Of
+    several, those that give wrong numbers in other calls than the answer are left out, if any others are there.
     """
     reply = next(r for c, r in zip(calls, replies, strict=True) if c is first)
-    return tuple(m for m in exercise.mistakes if any(
-        _behaves_as(way, calls, replies, first) and _fails_as(exercise, way, first, reply) for way in m.ways))
+    found = {m: ways for m in exercise.mistakes if (ways := [
+        w for w in m.ways if _behaves_as(w, calls, replies, first) and _fails_as(exercise, w, first, reply)])}
+    closer = [m for m, ways in found.items()
+              if any(_fails_where_it_does(exercise, way, calls, replies) for way in ways)] if len(found) > 1 else ()
+    return tuple(closer or found)
+
+
+def _fails_where_it_does(exercise, mistake, calls, replies):
+    """Does a mistake give wrong numbers in just those calls in which the answer did that gave these replies?"""
+    def has_wrong_numbers(call, reply):
+        failure = compare(truth(exercise, call), reply, call)
+        return bool(failure) and failure.kind in ("values", "shape") and not failure.cause
+
+    return all(has_wrong_numbers(call, reply_of(mistake, call)) == has_wrong_numbers(call, reply)
+               for call, reply in zip(calls, replies, strict=True))
 
 
 def fitting_like(exercise, first, calls, replies):
