@@ -1083,6 +1083,22 @@ def mixes_the_last_block_alone(query, key, value, block):
     return part  #!
 
 
+def masks_probabilities(logits, temperature=1.0, top_k=None):
+    p = (logits / temperature).softmax(-1)
+    if top_k is not None and top_k < p.shape[-1]:
+        p = p.masked_fill(p < p.topk(top_k).values[:, -1:], 0)  #!
+    return p
+
+
+def clamps_an_empty_row(ids, vocab_size, alpha=0.0):
+    counts = torch.zeros(vocab_size, vocab_size)
+    for one, other in zip(ids.tolist(), ids.tolist()[1:], strict=False):
+        counts[one, other] += 1
+    counts += alpha
+    total = counts.sum(1, keepdim=True)
+    return counts / total.clamp(min=1)  #!
+
+
 FALSE = {
     leaves_out_minus_one: "masked_cross_entropy",
     last_row_left_out: "causal_mask",
@@ -1098,4 +1114,6 @@ FALSE = {
     stops_when_any_place_has_ended: "greedy_decode",
     SaysTheLastUnit: "FeedForward",
     mixes_the_last_block_alone: "online_softmax_attention",
+    masks_probabilities: "next_token_probs",
+    clamps_an_empty_row: "bigram_probs",
 }

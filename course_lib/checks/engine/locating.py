@@ -238,7 +238,8 @@ class _Search:
         """Lines behind these places that may be to blame in their stead: steps that do nothing, those that should fill
         an empty table, and a `return` further down, since another variable may be what should be returned."""
         lines = set().union(*map(self._until_used, keys))
-        idle = (k for k in self._idle(keys, by) if not self.mine.places[k[0]].may_be_idle)
+        steps = [*self._idle(keys, by), *(k for k, did in self._idle(keys, by, further_on=True).items() if did)]
+        idle = (k for k in steps if not self.mine.places[k[0]].may_be_idle)
         lines = lines.union(*map(self._lines, idle))
         if self.result and (made := self._chain(self.result)[-1]) in {self._chain(k)[-1] for k in keys}:
             end = min(self.mine.places[self.result[0]].lines)
@@ -247,10 +248,12 @@ class _Search:
 
     def _until_used(self, key):
         """Of a table with nothing in it yet, the lines up to where it is used: what should fill it may do nothing."""
-        value = self.values[0].get(key)
+        key = self._chain(key)[-1]
+        value = self.values[-1].get(key)  # of the largest call
         if not isinstance(value, torch.Tensor) or value.numel() < 2 or (value != value.flatten()[0]).any():
             return set()
-        lines = [line for k in self.keys if key in self.needs[k] for line in self.mine.places[k[0]].lines]
+        using = (k for k in self.keys if any(key in self._held(n, self.needs) for n in self.needs[k] if n))
+        lines = [line for k in using for line in self.mine.places[k[0]].lines]
         return set(range(min(self.mine.places[key[0]].lines), max(lines, default=0) + 1))
 
     def _told(self, keys, region, by):
@@ -322,6 +325,16 @@ class _Search:
             chain.append(made_of[0])
         return chain
 
+    def _held(self, key, of):
+        """The places that made what is held here: of a variable with a list, all its elements."""
+        found, todo = set(), [key]
+        while todo:
+            k = todo.pop()
+            if k not in found and self.mine.places[k[0]].name:
+                todo += filter(None, of.get(k, ()))
+            found.add(k)
+        return found
+
     def _renamed(self, key):
         """The lines in which what stands here was put into a variable of another name."""
         places = [self.mine.places[k[0]] for k in self._chain(key)]
@@ -368,20 +381,24 @@ class _Search:
         return next((o for o in self._fitting(keys, as_input) if self.world.heals(self._with(keys, o))
                      and (as_input or not any(self._idle(keys, o).values()))), None)
 
-    def _idle(self, keys, others):
+    def _idle(self, keys, others, further_on=False):
         """{step: did it do something to the wrong values?} of the steps after these that do nothing to right ones.
 
         Nobody knows whether such a step is right: it pads what has its length already, writes a 1 where one stands.
+        further_on: also of the steps after the next ones, and of those that the wrong values never came to
         """
-        found, busy = {}, set()
+        found, busy = {}, set()  # pairs of a step and what it is made of
         for before, (values, needs) in zip(self.values, self.world.way(self._with(keys, others)), strict=True):
-            steps = [k for k in needs if k in before and not self.mine.places[k[0]].name]
-            made_of = [(k, self._chain(need, needs)[-1]) for k in steps for need in needs[k] if need]
-            for k, n in made_of:
-                if n in keys and n in before:
-                    found[k] = found.get(k, False) or not _is_unchanged(before[k], before[n])
-                    busy |= set() if _is_unchanged(values[k], values[n]) else {k}
-        return {k: did for k, did in found.items() if k not in busy}
+            behind, reached = set(keys), {n for n, _ in before}  # it may have failed before a step, or at it
+            steps = [k for k in needs if (k in before or further_on and k[0] not in reached)
+                     and not self.mine.places[k[0]].name]
+            for pair in [(k, n) for k in steps for need in needs[k] if need for n in self._held(need, needs)]:
+                if pair[1] in behind and pair[1] in before:
+                    step, n = pair
+                    found[pair] = found.get(pair) or step not in before or not _is_unchanged(before[step], before[n])
+                    busy |= set() if _is_unchanged(values[step], values[n]) else {pair}
+                    behind |= {step} if further_on else set()
+        return {step: did for (step, n), did in found.items() if (step, n) not in busy}
 
     def _with(self, keys, others):
         """What takes the answer's places in each call: what was put right before, and these values."""
